@@ -181,6 +181,8 @@ export interface SessionPorts {
 export interface ToolPolicy {
   /** `outside`: where what others wrote in the context came from. */
   decide(use: PlannedUse): ToolDecision;
+  /** For a turn that begins: what becomes stricter meanwhile counts at once, what becomes looser does not. */
+  ofTurn(): ToolPolicy;
   /** Of a command that may have to be asked about: the files of the workspace that it names, if they can be known. */
   filesOf(access: ToolAccess, folder: string): Promise<readonly BoundFile[] | undefined>;
   /** Remembers that a person allowed this for always. */

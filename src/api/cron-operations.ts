@@ -8,7 +8,7 @@ const maxAddresses = 100;
 
 export interface CronPorts {
   /** `channel:sender` from the config: in their own chats a job has their rights. */
-  readonly owners: readonly string[];
+  readonly owners: () => readonly string[];
   readonly scheduler: () => Promise<Scheduler>;
   /** Whose job it is when this chat asks for it. @throws {RequestError} 400 for what is not a chat */
   readonly ownerOf: (chat: string | undefined) => JobOwner;
@@ -18,7 +18,7 @@ export interface CronPorts {
 export function createCronOperations({ owners, scheduler, ownerOf }: CronPorts): CronApi {
   return {
     list: async () => (await scheduler()).list().map(toView),
-    add: async (wish) => toView(await (await scheduler()).add(toJobWish(wish), ownerOf(chatFor(wish, owners)))),
+    add: async (wish) => toView(await (await scheduler()).add(toJobWish(wish), ownerOf(chatFor(wish, owners())))),
     update: async (id, wish) => toView(await (await scheduler()).update(id, toJobChange(wish))),
     remove: async (id) => await (await scheduler()).remove(id),
     enable: async (id, isEnabled) => toView(await (await scheduler()).enable(id, isEnabled)),

@@ -51,7 +51,7 @@ export function createUploads(options: {
   readonly receivedOf: (sessionKey: string) => string;
   /** Keeps who sent a file of their own. */
   readonly noteSender?: ((file: string, by: string) => Promise<void>) | undefined;
-  readonly maxBytes: number;
+  readonly maxBytes: () => number;
   readonly log: Logger;
 }): Uploads {
   const { folder, receivedOf, noteSender, maxBytes, log } = options;
@@ -62,7 +62,7 @@ export function createUploads(options: {
 
     async keep({ filename, mimeType, sizeBytes = 0, content }) {
       const name = plainName(filename);
-      if (sizeBytes > maxBytes) throw tooLarge(name, maxBytes);
+      if (sizeBytes > maxBytes()) throw tooLarge(name, maxBytes());
       await files.prepare(name);
       const path = join(folder, `${randomBytes(6).toString("hex")}-${name}`);
       const size = await files.write(path, name, content);
@@ -97,13 +97,13 @@ export function createUploads(options: {
 class UploadFolder {
   readonly #folder: string;
   readonly #taken: TakenUploads;
-  readonly #maxBytes: number;
+  readonly #maxBytes: () => number;
   readonly #log: Logger;
   #cleaning: Promise<void> | undefined;
 
   constructor(
     folder: string,
-    { taken, maxBytes, log }: { readonly taken: TakenUploads; readonly maxBytes: number; readonly log: Logger },
+    { taken, maxBytes, log }: { readonly taken: TakenUploads; readonly maxBytes: () => number; readonly log: Logger },
   ) {
     this.#folder = folder;
     this.#taken = taken;
@@ -123,7 +123,7 @@ class UploadFolder {
   /** Resolves with the size. `name` is what people call it. */
   async write(target: string, name: string, content: AsyncIterable<Uint8Array>): Promise<number> {
     let broken: unknown;
-    const bytes = limited(content, this.#maxBytes, name, (error) => {
+    const bytes = limited(content, this.#maxBytes(), name, (error) => {
       broken = error;
     });
     try {

@@ -32,3 +32,14 @@ export function createMask(secrets: readonly string[]): (text: string) => string
     return masked;
   };
 }
+
+/** A mask of the secrets that there are at the moment, made again when there are others. */
+export function freshMask(secrets: () => readonly string[]): (text: string) => string {
+  let known: { readonly secrets: readonly string[]; readonly mask: (text: string) => string } | undefined;
+  return (text) => {
+    const now = secrets();
+    const isKnown = known?.secrets.length === now.length && now.every((secret, at) => secret === known?.secrets[at]);
+    if (known === undefined || !isKnown) known = { secrets: now, mask: createMask(now) };
+    return known.mask(text);
+  };
+}

@@ -2,7 +2,7 @@ import { messageOf, RequestError } from "../errors.js";
 import type { Tool } from "../tools/tool.js";
 import { createGate } from "../util/async/gate.js";
 import { folderProblems } from "./server-folder.js";
-import type { ServerStatus, Servers, ServersOptions } from "./servers.js";
+import type { ServerSizes, ServerStatus, Servers, ServersOptions } from "./servers.js";
 import { endpointOf, type McpServerSettings } from "./settings.js";
 
 /** The result of connecting to a server once. */
@@ -12,22 +12,35 @@ const nothing: readonly Tool[] = [];
 
 /** The MCP servers of the config, and their tools. The client for them is loaded after the start, which it would delay. */
 export class McpFamily implements AsyncDisposable {
-  readonly #settings: readonly McpServerSettings[];
+  #settings: readonly McpServerSettings[];
+  #sizes: ServerSizes;
   readonly #options: ServersOptions;
   readonly #loading = createGate();
   #servers: Servers | undefined;
   #failure: string | undefined;
+  #isStarted = false;
   #isStopped = false;
   #loaded: Promise<void> = Promise.resolve();
 
   constructor(settings: readonly McpServerSettings[], options: ServersOptions) {
     this.#settings = settings;
     this.#options = options;
+    this.#sizes = options;
   }
 
   /** Begins to connect. */
   start(): void {
-    this.#loaded = this.#load();
+    this.#isStarted = true;
+    if (this.#settings.length === 0) this.#loading.open();
+    else this.#loaded = this.#load();
+  }
+
+  /** Goes on with these, see {@link Servers.follow}. */
+  follow(settings: readonly McpServerSettings[], sizes: ServerSizes): void {
+    this.#settings = settings;
+    this.#sizes = sizes;
+    if (this.#servers !== undefined) this.#servers.follow(settings, sizes);
+    else if (this.#isStarted && settings.length > 0) this.#loaded = this.#loaded.then(() => this.#load());
   }
 
   /** Those that the model is shown; the same array until something changes. */
@@ -42,6 +55,7 @@ export class McpFamily implements AsyncDisposable {
   /** Waits for servers that are only just being connected to, a little: whose tools are still missing, by name. */
   async settle(signal: AbortSignal): Promise<readonly string[]> {
     await this.#loading.opened;
+    await this.#loaded;
     return (await this.#servers?.settle(signal)) ?? [];
   }
 
@@ -91,8 +105,10 @@ export class McpFamily implements AsyncDisposable {
   async #load(): Promise<void> {
     try {
       const { openServers } = await import("./servers.js");
-      if (this.#isStopped) return;
+      if (this.#isStopped || this.#servers !== undefined) return;
       this.#servers = openServers(this.#settings, this.#options);
+      this.#servers.follow(this.#settings, this.#sizes);
+      this.#failure = undefined;
     } catch (error) {
       this.#failure = `MCP servers are configured, but the client for them cannot be loaded (${messageOf(error)}). Install it: npm install @modelcontextprotocol/client`;
       this.#options.log.error(this.#failure);

@@ -10,6 +10,9 @@ import type { ServerCatalog } from "./connection/catalog.js";
 import { type McpSession, openSession, type SessionOptions } from "./connection/session.js";
 import type { McpServerSettings } from "./settings.js";
 
+/** How often it is looked whether it is used, at least. */
+const lookMs = 30_000;
+
 /** `idle`: left after a while without use; the next call brings it back. `off`: a person has to do something. */
 export type McpServerState = "connecting" | "connected" | "reconnecting" | "idle" | "off";
 
@@ -21,8 +24,10 @@ export interface StateDetail {
 }
 
 export interface ServerOptions extends Omit<SessionOptions, "onChanged" | "auth"> {
+  /** What it offered before it was opened again. */
+  readonly known?: ServerCatalog | undefined;
   readonly auth: (server: McpServerSettings) => Promise<SessionOptions["auth"]>;
-  /** Unused for so long, it is left; 0: never. */
+  /** Unused for so long, it is left; 0: never. Looked at again and again. */
   readonly idleMs: number;
   readonly onState: (to: McpServerState, detail: StateDetail) => void;
   /** What it offers is new or has changed. */
@@ -56,10 +61,13 @@ export class McpServer {
   /** Known to speak older revisions alone. */
   #isOlder = false;
   readonly #tried = createGate();
+  #freed = createGate();
+  #signal: AbortSignal | undefined;
 
   constructor(settings: McpServerSettings, options: ServerOptions) {
     this.settings = settings;
     this.#options = options;
+    this.#catalog = options.known;
   }
 
   get state(): McpServerState {
@@ -88,6 +96,11 @@ export class McpServer {
     return this.#tried.opened;
   }
 
+  /** Why it is being ended, as a clause. */
+  get leaving(): string | undefined {
+    return this.#signal?.aborted === true ? messageOf(this.#signal.reason) : undefined;
+  }
+
   /** What it says about itself without secrets: a page of an error may repeat what it was sent. */
   said(error: unknown): string {
     return this.#options.mask(messageOf(error));
@@ -96,6 +109,7 @@ export class McpServer {
   /** Keeps it connected until `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { limits } = this.#options;
+    this.#signal = signal;
     let attempt = 0;
     while (!signal.aborted) {
       const startedAt = performance.now();
@@ -113,7 +127,13 @@ export class McpServer {
         await this.#pause(undefined, signal);
       }
     }
-    this.#enter("off", { reason: "the gateway is stopping" });
+    this.#tried.open();
+    this.#enter("off", { reason: messageOf(signal.reason) });
+  }
+
+  /** Resolves once no call runs. */
+  async unused(): Promise<void> {
+    while (this.#running > 0) await this.#freed.opened;
   }
 
   /** Ends a pause, or the connection that is there, and connects at once. */
@@ -145,6 +165,8 @@ export class McpServer {
     } finally {
       this.#running -= 1;
       this.#usedAt = performance.now();
+      this.#freed.open();
+      this.#freed = createGate();
     }
   }
 
@@ -203,17 +225,16 @@ export class McpServer {
     return `${this.said(error)}: log in with "maxclaw mcp login ${this.settings.name}"`;
   }
 
-  #watchIdle(session: McpSession): { readonly timer: NodeJS.Timeout | undefined; readonly isOver: () => boolean } {
-    const { idleMs } = this.#options;
+  #watchIdle(session: McpSession): { readonly timer: NodeJS.Timeout; readonly isOver: () => boolean } {
     let isOver = false;
-    if (idleMs === 0) return { timer: undefined, isOver: () => false };
     const timer = setInterval(
       () => {
-        if (this.#running > 0 || performance.now() - this.#usedAt < idleMs) return;
+        const { idleMs } = this.#options;
+        if (idleMs === 0 || this.#running > 0 || performance.now() - this.#usedAt < idleMs) return;
         isOver = true;
         void session.close();
       },
-      Math.min(idleMs, 30_000),
+      Math.min(this.#options.idleMs || lookMs, lookMs),
     );
     timer.unref();
     return { timer, isOver: () => isOver };
@@ -259,6 +280,8 @@ export class McpServer {
     let mayWake = this.#state === "idle" || not !== undefined;
     for (;;) {
       signal.throwIfAborted();
+      // It may take a moment to end, in which nothing more is asked of it.
+      if (this.leaving !== undefined) throw new NotConnected(this.leaving);
       if (this.#session !== undefined && this.#session !== not) return this.#session;
       const isResting = this.#state === "idle" || this.#state === "reconnecting";
       if (this.#state === "off" || (isResting && !mayWake))

@@ -119,7 +119,7 @@ async function run(
     budgets,
     context: { ...context.sources, compaction: playCompaction(turn, playhead) },
     tools: playTools(turn, playhead),
-    policy: { decide: () => ({ verdict: "allow" }), filesOf: async () => undefined, allowAlways: async () => {} },
+    policy: playedPolicy,
     files: playedFiles,
     ...playPeople(turn),
     log: silentLog,
@@ -232,4 +232,11 @@ const playedFiles: AgentPorts["files"] = {
     startRun: async () => ({ outside: () => undefined, add: async () => undefined, end: async () => undefined }),
     hiddenFrom: async () => () => false,
   },
+};
+
+const playedPolicy: AgentPorts["policy"] = {
+  decide: () => ({ verdict: "allow" }),
+  ofTurn: () => playedPolicy,
+  filesOf: async () => undefined,
+  allowAlways: async () => {},
 };

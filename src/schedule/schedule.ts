@@ -19,7 +19,7 @@ export interface ScheduleParts {
   /** Jobs go with their chat, and what they said with their conversation. */
   readonly lives: Pick<SessionLives, "run" | "onLeave">;
   /** IANA name, for schedules that name none and for times that people read. */
-  readonly zone: string;
+  readonly zone: () => string;
   /** False: jobs can be looked at and changed, and none runs. */
   readonly isWorking: boolean;
   readonly now: () => number;
@@ -60,7 +60,7 @@ export class Schedule implements AsyncDisposable {
 
   /** The jobs of a chat, as one of its people sees them, or a model that has seen what `origin` says. */
   jobsOf(place: JobOwner, origin: JobOrigin = person): JobsOfChat {
-    return new JobsOfChat(() => this.scheduler(), this.#parts.zone, place, origin);
+    return new JobsOfChat(() => this.scheduler(), this.#parts.zone(), place, origin);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

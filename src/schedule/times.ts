@@ -23,15 +23,15 @@ const leastEveryMs = 60_000;
 const farMs = 50 * 365 * 86_400_000;
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-export function createTimes(CronOf: CronClass, defaultTimeZone: string): Times {
+export function createTimes(CronOf: CronClass, defaultTimeZone: () => string): Times {
   return new CronTimes(CronOf, defaultTimeZone);
 }
 
 class CronTimes implements Times {
   readonly #Cron: CronClass;
-  readonly #defaultTimeZone: string;
+  readonly #defaultTimeZone: () => string;
 
-  constructor(CronOf: CronClass, defaultTimeZone: string) {
+  constructor(CronOf: CronClass, defaultTimeZone: () => string) {
     this.#Cron = CronOf;
     this.#defaultTimeZone = defaultTimeZone;
   }
@@ -71,7 +71,7 @@ class CronTimes implements Times {
     }
   }
 
-  parse({ at, every, cron, timeZone = this.#defaultTimeZone }: When, now: number): Schedule {
+  parse({ at, every, cron, timeZone = this.#defaultTimeZone() }: When, now: number): Schedule {
     if ([at, every, cron].filter((given) => given !== undefined && given !== "").length !== 1)
       throw wrong("Say when with exactly one of `at`, `every` and `cron`.");
     assertTimeZone(timeZone);

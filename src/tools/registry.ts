@@ -53,11 +53,16 @@ export interface ToolRegistry {
 /** Of two tools with one name the first is kept; a tool that no provider would accept is left out. Both are logged. */
 export function createToolRegistry(
   tools: readonly Tool[],
-  options: { readonly log?: Logger; readonly source?: ToolSource | undefined } = {},
+  options: {
+    readonly log?: Logger;
+    readonly source?: ToolSource | undefined;
+    /** Go before `tools`; another list once they are others. */
+    readonly changing?: (() => readonly Tool[]) | undefined;
+  } = {},
 ): ToolRegistry {
   const log = options.log ?? silentLog;
-  const { source } = options;
-  const shown = showing(tools, source, log);
+  const { source, changing = () => none } = options;
+  const shown = showing(tools, { changing, source }, log);
 
   const entryOf = (name: string): Entry | undefined => {
     const entry = shown().entries.get(name);
@@ -147,19 +152,24 @@ interface Shown {
 }
 
 /** Everything that the model is shown; put together again only when what comes and goes has changed. */
-function showing(tools: readonly Tool[], source: ToolSource | undefined, log: Logger): () => Shown {
-  const collected = (more: readonly Tool[]): Shown => {
-    const entries = collect([...tools, ...more], log);
+function showing(
+  tools: readonly Tool[],
+  { changing, source }: { readonly changing: () => readonly Tool[]; readonly source: ToolSource | undefined },
+  log: Logger,
+): () => Shown {
+  const collected = (first: readonly Tool[], more: readonly Tool[]): Shown => {
+    const entries = collect([...first, ...tools, ...more], log);
     return { entries, declarations: [...entries.values()].map((entry) => entry.declaration) };
   };
-  const none: readonly Tool[] = [];
-  let known = { more: none, shown: collected(none) };
+  let known = { first: changing(), more: none, shown: collected(changing(), none) };
   return () => {
-    const more = source?.declared() ?? none;
-    if (known.more !== more) known = { more, shown: collected(more) };
+    const [first, more] = [changing(), source?.declared() ?? none];
+    if (known.first !== first || known.more !== more) known = { first, more, shown: collected(first, more) };
     return known.shown;
   };
 }
+
+const none: readonly Tool[] = [];
 
 interface Entry {
   readonly tool: Tool;

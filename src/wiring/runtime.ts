@@ -4,14 +4,15 @@ import { rootKeyOf } from "../events/session-key.js";
 import { type Artifacts, createArtifacts } from "../tools/chat/artifacts.js";
 import { Releases } from "../util/async/releases.js";
 import { type Assistant, openAssistant } from "./assistant/assistant.js";
+import type { HeartbeatPorts } from "./background/heartbeat.js";
 import { startMemory } from "./background/memory.js";
 import { startNotices } from "./background/notices.js";
 import { openReactors } from "./background/reactors.js";
-import { type OpenedSchedule, openSchedule } from "./background/schedule.js";
+import { openSchedule } from "./background/schedule.js";
 import { openTasks } from "./background/tasks.js";
 import { openTelemetry } from "./background/telemetry.js";
 import { type Core, openCore } from "./core/core.js";
-import { followConfig, openLiveConfig } from "./live/live.js";
+import { followConfig, followPart, openLiveConfig } from "./live/live.js";
 import { openOperations } from "./operations/operations.js";
 import { openStatus } from "./operations/status.js";
 import { type GatewayOptions, isWorking } from "./options.js";
@@ -59,16 +60,17 @@ export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): P
 
 async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoor | undefined): Promise<Runtime> {
   const options = given.config.config.extensions.length === 0 ? given : await withExtensions(given, releases);
-  const core = await openCore(options, releases);
-  const assistant = await openAssistant(options, core, openLiveConfig(options));
-  const scheduled = await openSchedule(options, core, releases);
+  const live = openLiveConfig(options);
+  const core = await openCore(options, releases, live);
+  const assistant = await openAssistant(options, core, live);
+  const scheduled = await openSchedule(options, core, assistant, releases);
   const { schedule } = scheduled;
   const tools = openTools(options, core, assistant, schedule, releases);
-  const mcp = openMcp(options, core, releases);
+  const mcp = openMcp(options, core, assistant, releases);
   const status = openStatus(options, core, assistant, { tools, mcp });
   const tasks = await openTasks(options, core, assistant, releases);
   const artifacts = openArtifacts(options, core);
-  const spans = await openTelemetry(options, core, releases);
+  const spans = await openTelemetry(options, core, live, releases);
   const reactors = openReactors(options, core, assistant, { status, spans }, releases);
   const { metricsText: metrics, onModelAnswered } = reactors;
   const atWork = { tasks, artifacts, schedule, status: status.status, mcp, metrics };
@@ -76,7 +78,8 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   reactors.start();
   await startMemory(options, core, assistant, releases);
   startNotices(options, core, assistant, releases);
-  await startHeartbeat(options, core, assistant, scheduled, api, releases);
+  const beats = { reports: scheduled.reports, deleteSession: api.deleteSession };
+  await followHeartbeat(options, core, assistant, beats, releases);
   // Its sessions take nothing until it is through.
   const resumed = resumeDeletions();
   releases.defer(() => resumed);
@@ -86,7 +89,15 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const address = door?.address ?? "";
   core.process.setAddress(address);
   const commands = chatCommands(core, assistant, api, schedule);
-  const hands = { tools: tools.tools, source: mcp.tools, commands, artifacts, tasks, onModelAnswered };
+  const hands = {
+    tools: tools.tools,
+    changing: tools.web,
+    source: mcp.tools,
+    commands,
+    artifacts,
+    tasks,
+    onModelAnswered,
+  };
   const lanes = new Lanes(options, core, assistant, status, hands);
   await followConfig(options, assistant.live, releases);
   status.status.enter("ready");
@@ -114,15 +125,17 @@ function openArtifacts({ log }: GatewayOptions, { folders: { files, whyFull } }:
   return createArtifacts({ keptOf: (key) => files.kept(rootKeyOf(key)), whyFull, folderOf: files.folder, log });
 }
 
-async function startHeartbeat(
+async function followHeartbeat(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
-  { reports }: OpenedSchedule,
-  { deleteSession }: GatewayApi,
+  ports: HeartbeatPorts,
   releases: Releases,
 ): Promise<void> {
-  if (!options.config.config.heartbeat.enabled || !isWorking(options)) return;
-  const heartbeat = await import("./background/heartbeat.js");
-  await heartbeat.startHeartbeat(options, core, assistant, { reports, deleteSession }, releases);
+  if (!isWorking(options)) return;
+  await followPart(options, assistant.live, ["heartbeat"], releases, async ({ heartbeat }, parts) => {
+    if (!heartbeat.enabled) return;
+    const { startHeartbeat } = await import("./background/heartbeat.js");
+    await startHeartbeat(options, core, assistant, ports, heartbeat, parts);
+  });
 }

@@ -60,7 +60,13 @@ export function createPermit(scope: ApprovalScope): Pick<ToolContext, "permit" |
     if (files !== undefined && JSON.stringify(await policy.filesOf(access, folder)) !== JSON.stringify(files))
       return `${tool.name} may not ${decision.what}: a file that it names was changed while a person was asked. Try again.`;
     scope.signal.throwIfAborted();
-    if (answer.optionId === "allow_always") await policy.allowAlways(use, answer.responderId);
+    const now = policy.decide({ ...planned(access), files });
+    if (now.verdict === "deny") return now.sentence;
+    // An asker's yes is not an owner's.
+    if (now.verdict === "ask" && now.approver === "owner" && decision.approver === "asker")
+      return `${tool.name} may not ${now.what}: who may allow it has changed while a person was asked. Try again.`;
+    const canGrant = now.verdict === "allow" || now.canGrant;
+    if (answer.optionId === "allow_always" && canGrant) await policy.allowAlways(use, answer.responderId);
     allowed.add(name);
     remember(name, access);
     return undefined;

@@ -12,7 +12,7 @@ import { addUse, askModel, canWrite } from "./ask.js";
 
 export interface CompactionOptions {
   /** Compaction begins when a request would take more than this part of what the model can read. */
-  readonly threshold: number;
+  readonly threshold: () => number;
   readonly log: Logger;
 }
 
@@ -60,7 +60,7 @@ export function createCompaction({ threshold, log }: CompactionOptions): Compact
     need(room) {
       const estimated = estimate(room);
       const budget = budgetOf(room.chosen);
-      return estimated > budget * threshold ? { estimated, budget } : undefined;
+      return estimated > budget * threshold() ? { estimated, budget } : undefined;
     },
     learn(room) {
       learned.set(room.chosen.label, Math.min(budgetOf(room.chosen), Math.floor(estimate(room) * 0.8)));

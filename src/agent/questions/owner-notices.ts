@@ -13,7 +13,7 @@ export interface OwnerNoticePorts {
   readonly sessions: { exists(key: string): Promise<boolean> };
   readonly messages: Pick<MessageBus, "publishOutbound">;
   /** `channel:sender` from the config. */
-  readonly owners: readonly string[];
+  readonly owners: () => readonly string[];
   readonly isOwner: (channel: string, senderId: string) => boolean;
   /** Nobody but an owner reads along there. */
   readonly isOwnersChat: (sessionKey: string) => boolean;
@@ -34,7 +34,7 @@ export function notifyOwnersOfQuestions(ports: OwnerNoticePorts): () => void {
     if (isOwnersChat(session_key)) return;
     const how = `Answer on the web page, or in the terminal: maxclaw answer ${request_id}`;
     const content = `In the chat ${session_key} I am waiting for you: ${question}\n\n${how}`;
-    for (const owner of new Set(owners))
+    for (const owner of new Set(owners()))
       void notify(ports, owner, event, content).catch((error: unknown) => {
         log.warn(`An owner could not be notified of a question: ${messageOf(error)}`, { session: session_key });
       });

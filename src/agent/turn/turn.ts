@@ -39,11 +39,11 @@ async function runLoop(turn: LiveTurn): Promise<LoopEnd> {
   const exceeded = hasBegun(turn) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(turn, exceeded);
 
+  const tools = toolScope(turn, message);
   const context = await beginTurn(turn, message);
   const chain = await chooseModels(turn);
   if ("kind" in chain) return chain;
   const model = new TurnModel(turn, chain, context);
-  const tools = toolScope(turn, message);
   if (earlier !== undefined && earlier.pending.length > 0)
     await runToolCalls(earlier.pending, [], { ...tools, iteration: earlier.answers });
 
@@ -73,7 +73,8 @@ function toolScope(
   { scope, log, human, earlier, interruption }: LiveTurn,
   message: ToolCallScope["message"],
 ): Omit<ToolCallScope, "iteration"> {
-  const { ports, session, machines } = scope;
+  const { session, machines } = scope;
+  const ports = { ...scope.ports, policy: scope.ports.policy.ofTurn() };
   const { history } = session;
   const others = othersFor(message, ports.chat);
   const doom = new DoomLoop(earlier?.finished ?? [], log, human);

@@ -31,7 +31,7 @@ export interface DamagePorts {
   readonly sessions: { exists(key: string): Promise<boolean> };
   readonly messages: Pick<MessageBus, "publishOutbound">;
   /** `channel:sender` from the config. */
-  readonly owners: readonly string[];
+  readonly owners: () => readonly string[];
   /** Owners are written to where they are met alone. */
   readonly isOwner: (channel: string, senderId: string) => boolean;
   readonly channels: { has(name: string): boolean };
@@ -87,7 +87,7 @@ export class DamageNotices {
     const chat = key === rootKeyOf(key) ? await this.#addressOf(key) : undefined;
     const inChat = chat !== undefined && channels.has(chat.channel);
     if (inChat) await this.#send(chat, key, damage, chatText(damage));
-    for (const owner of new Set(owners)) {
+    for (const owner of new Set(owners())) {
       const to = { channel: channelOf(owner), chatId: chatOf(owner) };
       const isSame = inChat && to.channel === chat.channel && to.chatId === chat.chatId;
       if (isSame || !channels.has(to.channel) || !isOwner(to.channel, to.chatId)) continue;

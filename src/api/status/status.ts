@@ -6,13 +6,11 @@ import { type ChatsAtWork, findStuckChats } from "./stuck-chats.js";
 import { findUndelivered } from "./undelivered.js";
 
 /** What stays the same as long as the gateway runs. */
-export type StatusFacts = Pick<
-  GatewayStatus,
-  "version" | "instanceId" | "home" | "workspace" | "executionMode" | "restrictToWorkspace" | "missing"
->;
+export type StatusFacts = Pick<GatewayStatus, "version" | "instanceId" | "home" | "workspace" | "missing">;
 
 export interface StatusPorts {
   readonly facts: StatusFacts;
+  readonly rights: () => Pick<GatewayStatus, "executionMode" | "restrictToWorkspace">;
   readonly engine: Pick<Engine, "status" | "records" | "dead" | "waiting" | "longLanes">;
   readonly models: {
     describe(): { readonly provider: string; readonly model: string };
@@ -53,12 +51,13 @@ export class Status {
   }
 
   async read(): Promise<GatewayStatus> {
-    const { facts, engine, models, channels, chats, sandbox, config } = this.#ports;
+    const { facts, rights, engine, models, channels, chats, sandbox, config } = this.#ports;
     const now = engine.status();
     const { inboundWaiting, outboundWaiting, deadLetters, syncs } = now;
     const providerReason = models.providerReason();
     return {
       ...facts,
+      ...rights(),
       ...models.describe(),
       ...(providerReason === undefined ? {} : { providerReason }),
       state: this.#state,

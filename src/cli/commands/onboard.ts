@@ -31,9 +31,9 @@ export function addOnboardCommand(program: Command): void {
 }
 
 async function onboard(flags: OnboardFlags, mayAsk: boolean): Promise<void> {
-  const [{ openContext }, { connectRunning }, { writeTemplates }, { confirm }, firstConfig] = await Promise.all([
+  const [{ openContext }, { changeTold }, { writeTemplates }, { confirm }, firstConfig] = await Promise.all([
     import("../context.js"),
-    import("../gateway/connect.js"),
+    import("../gateway/tell-change.js"),
     import("../../templates/write.js"),
     import("../chat/question.js"),
     import("../gateway/first-config.js"),
@@ -66,12 +66,9 @@ async function onboard(flags: OnboardFlags, mayAsk: boolean): Promise<void> {
   for (const problem of loaded.problems) print(`Problem: ${problem}`);
   if (existing !== undefined && !isReplacing && (flags.provider ?? flags.model) !== undefined)
     throw new CommandError("The provider and model were not written, because there is a config already.");
-  const isRunning = (await connectRunning(context).catch(() => undefined)) !== undefined;
-  print(
-    isRunning
-      ? "Next: restart the gateway. The running one still uses the old config."
-      : "Next: maxclaw gateway, or maxclaw agent to talk right here",
-  );
+  const told = await changeTold(context, loaded.path ?? "").catch(() => undefined);
+  if (told !== undefined) print(told);
+  print(`Next: ${told === undefined ? "maxclaw gateway, or " : ""}maxclaw agent to talk right here`);
 }
 
 async function askForProvider(): Promise<FirstChoice> {

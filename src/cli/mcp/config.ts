@@ -38,7 +38,7 @@ export async function addServer(name: string, command: readonly string[], flags:
   const { editConfig } = await import("../../config/edit.js");
   await editConfig(file, [{ path: [...(found ?? serverKeys[0]), name], value: section }]);
   print(`${name} is in ${file}. Try it: maxclaw mcp test ${name}`);
-  await printIfRunning("The running gateway does not use it yet. Restart it.");
+  await tellChange(file, name);
 }
 
 export async function removeServer(name: string): Promise<void> {
@@ -53,7 +53,7 @@ export async function removeServer(name: string): Promise<void> {
   await editConfig(file, [{ path: [...found, name] }]);
   await createLoginStore((await openContext()).home).remove(name);
   print(`${name} was removed from ${file}.`);
-  await printIfRunning("The running gateway uses it until it is restarted.");
+  await tellChange(file, name);
 }
 
 async function configFile(): Promise<string> {
@@ -69,11 +69,12 @@ async function findServer(file: string, name: string): Promise<readonly string[]
   return undefined;
 }
 
-async function printIfRunning(text: string): Promise<void> {
-  const [{ openContext }, { connectRunning }] = await Promise.all([
+/** Whether the gateway that runs has taken it over. */
+async function tellChange(file: string, name: string): Promise<void> {
+  const [{ openContext }, { changeTold }] = await Promise.all([
     import("../context.js"),
-    import("../gateway/connect.js"),
+    import("../gateway/tell-change.js"),
   ]);
-  const running = await connectRunning(await openContext()).catch(() => undefined);
-  if (running !== undefined) print(text);
+  const told = await changeTold(await openContext(), file, `tools.mcpServers.${name}`).catch(() => undefined);
+  if (told !== undefined) print(told);
 }

@@ -40,6 +40,7 @@ export class LiveConfig {
   readonly #log: Logger;
   readonly #owners: SettingOwner[] = [];
   readonly #inOrder = new InOrder();
+  #secrets: readonly string[];
   #loaded: LoadedConfig;
   #running: Config;
   #state: ConfigState;
@@ -48,6 +49,7 @@ export class LiveConfig {
     this.#load = load;
     this.#log = log;
     this.#loaded = opened;
+    this.#secrets = opened.secrets;
     this.#running = opened.config;
     this.#state = { path: opened.path, restart: [] };
   }
@@ -55,6 +57,11 @@ export class LiveConfig {
   /** What the gateway does. */
   get running(): Config {
     return this.#running;
+  }
+
+  /** All that it has been since the start: what was one stays one. The same list until there are more. */
+  get secrets(): readonly string[] {
+    return this.#secrets;
   }
 
   get state(): ConfigState {
@@ -90,7 +97,7 @@ export class LiveConfig {
       const loaded = await this.#load();
       const why = whyNot(loaded, this.#loaded);
       if (why !== undefined) return { path, restart, problem: `The changed config is not used: ${why}` };
-      this.#log.hide?.(loaded.secrets.filter((secret) => !this.#loaded.secrets.includes(secret)));
+      this.#hide(loaded.secrets);
       const failed = await this.#take(loaded.config);
       this.#loaded = loaded;
       const left = [...differences(this.#running, loaded.config)].map((place) => place.join(".")).sort();
@@ -98,6 +105,13 @@ export class LiveConfig {
     } catch (error) {
       return { path, restart, problem: `The changed config is not used: ${messageOf(error)}` };
     }
+  }
+
+  #hide(secrets: readonly string[]): void {
+    const more = secrets.filter((secret) => !this.#secrets.includes(secret));
+    if (more.length === 0) return;
+    this.#secrets = [...this.#secrets, ...more];
+    this.#log.hide?.(more);
   }
 
   /** Resolves with what did not work. */

@@ -218,7 +218,7 @@ async function runFor(
       return { ...failed(text, `${tool}: ${name} needs a login`), outside };
     }
     if (used?.isClosed === true && error instanceof SdkError) {
-      const why = server.said((await used.closed) ?? "it closed the connection");
+      const why = server.leaving ?? server.said((await used.closed) ?? "it closed the connection");
       const text = `The MCP server ${name} was lost in the middle of the call: ${why}. Whether it did anything is unknown.`;
       return { ...failed(text, `${tool}: ${name} was lost`), outside };
     }

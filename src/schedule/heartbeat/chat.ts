@@ -12,7 +12,7 @@ export interface HeartbeatChatPorts {
   /** `channel:chat` of the config; undefined: where an owner wrote last. */
   readonly chat: string | undefined;
   /** `channel:sender` from the config. */
-  readonly owners: readonly string[];
+  readonly owners: () => readonly string[];
   readonly isOwner: (channel: string, senderId: string) => boolean;
   readonly records: Pick<ScheduleRecords, "get" | "put">;
   readonly sessions: { keys(isWanted: (key: string) => boolean): Promise<readonly string[]> };
@@ -27,10 +27,12 @@ export class HeartbeatChat {
   }
 
   async find(): Promise<JobOwner> {
-    const { chat, owners, records, sessions } = this.#ports;
+    const { chat, isOwner, records, sessions } = this.#ports;
+    const owners = this.#ports.owners();
     if (chat !== undefined) return jobOwnerOf(chat, owners);
     const last = jobOwner.safeParse(records.get(lastChat));
-    if (last.success) return last.data;
+    // Who wrote there may not be an owner any more.
+    if (last.success && isOwner(last.data.channel, last.data.senderId)) return last.data;
     // Nobody has written since it is on: an owner's own chat is called after them on most platforms.
     const [own] = await sessions.keys((key) => owners.includes(key));
     return own === undefined ? nobody : jobOwnerOf(own, owners);

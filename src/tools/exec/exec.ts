@@ -11,12 +11,12 @@ import type { Terminals } from "./terminals.js";
 export interface ExecSettings {
   readonly terminals: Terminals;
   readonly sandbox: Sandbox;
-  /** When a call names no other. */
-  readonly timeoutSeconds: number;
+  /** When a call names no other, as it is at that call. */
+  readonly timeoutSeconds: () => number;
   /** `required`: without a sandbox nothing runs. */
   readonly sandboxMode: "auto" | "off" | "required";
-  /** `off`: no command gets a network in the sandbox. */
-  readonly network: "ask" | "off";
+  /** `off`: no command gets a network in the sandbox. As it is when the command starts. */
+  readonly network: () => "ask" | "off";
 }
 
 // Of a long output its beginning and its end are shown: what went wrong usually comes last.
@@ -27,7 +27,7 @@ const tailCharacters = 9000;
 const maxCommandBytes = 120_000;
 
 export function execTool(settings: ExecSettings): Tool {
-  const { terminals, timeoutSeconds } = settings;
+  const { terminals, timeoutSeconds, network: networkMode } = settings;
   return defineTool({
     name: "exec",
     description: "Run a shell command. Only this chat's folder can be written. cd and export stay.",
@@ -41,16 +41,14 @@ export function execTool(settings: ExecSettings): Tool {
     risk: "access",
     origin: "builtin",
 
-    async run({ command, timeout = timeoutSeconds, network = false, background = false }, context) {
-      if (command.trim() === "") return failed("Say what to run in `command`.");
-      if (Buffer.byteLength(command) > maxCommandBytes)
-        return failed("The command is too long. Write it into a file and run that.");
-      if (command.includes("\0")) return failed("A command cannot contain a NUL byte.");
+    async run({ command, timeout = timeoutSeconds(), network = false, background = false }, context) {
+      const wrong = whyWrong(command);
+      if (wrong !== undefined) return failed(wrong);
       const confinement = await settings.sandbox.find();
       if (confinement === undefined && settings.sandboxMode === "required") return failed(withoutSandbox(settings));
       const isSandboxed = confinement !== undefined;
-      if (isSandboxed && network && settings.network === "off")
-        return failed("Commands have no network here (setting tools.exec.network).");
+      const mayNot = (): boolean => isSandboxed && network && networkMode() === "off";
+      if (mayNot()) return failed(withoutNetwork);
       const terminal = await terminals.of(context.sessionKey, context.folder, context.commands.cwd);
       // A person may take longer to say yes than an unused terminal stays open.
       using _use = terminal.use();
@@ -63,6 +61,8 @@ export function execTool(settings: ExecSettings): Tool {
       } as const;
       const refusal = await context.permit(access);
       if (refusal !== undefined) return failed(refusal);
+      // It may have been switched off while a person was asked.
+      if (mayNot()) return failed(withoutNetwork);
       const isHidden = await context.commands.hiddenFiles();
       const mayRead = (target: string): boolean =>
         !isHidden(target) && context.permissions.allows({ kind: "read", path: target });
@@ -96,6 +96,13 @@ export function execTool(settings: ExecSettings): Tool {
   });
 }
 
+function whyWrong(command: string): string | undefined {
+  if (command.trim() === "") return "Say what to run in `command`.";
+  if (Buffer.byteLength(command) > maxCommandBytes)
+    return "The command is too long. Write it into a file and run that.";
+  return command.includes("\0") ? "A command cannot contain a NUL byte." : undefined;
+}
+
 /**
  * Files that came with messages are shown in the conversation that they came in, and to commands that name their
  * folder: unless all of them are an owner's own, what commands print counts as written by others then.
@@ -103,6 +110,8 @@ export function execTool(settings: ExecSettings): Tool {
 function wantsReceived(command: string, { receivedHere }: ToolConversation): "all" | "none" {
   return command.includes(receivedFiles) || receivedHere() ? "all" : "none";
 }
+
+const withoutNetwork = "Commands have no network here (setting tools.exec.network).";
 
 function withoutSandbox({ sandbox: { state } }: ExecSettings): string {
   const why = state.state === "unavailable" ? ` ${state.reason}` : "";

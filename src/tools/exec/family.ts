@@ -19,7 +19,7 @@ const refreshMs = 10_000;
 const sandboxId = "sandbox";
 
 /** The section `tools.exec` of the config, as far as the shell needs it. */
-export interface ExecSettings {
+interface ExecSection {
   /** In seconds. */
   readonly timeout: number;
   readonly sandbox: "auto" | "off" | "required";
@@ -29,8 +29,8 @@ export interface ExecSettings {
 export interface ExecScope {
   readonly home: string;
   readonly workspace: string;
-  readonly executionMode: "ask" | "auto" | "safe";
-  /** IANA name. */
+  readonly executionMode: () => "ask" | "auto" | "safe";
+  /** IANA name, for each terminal as it is when that is opened. */
   readonly timeZone: string;
   /** What a session's folder may hold. */
   readonly folderLimits: FolderLimits;
@@ -46,18 +46,19 @@ export interface ExecFamily extends ToolFamily {
   readonly close: () => Promise<void>;
 }
 
-export function openExec(settings: ExecSettings, scope: ExecScope): ExecFamily {
-  const { timeout, sandbox: sandboxMode, network } = settings;
+/** @param settings as they are at each call; only the sandbox stays as it was at first */
+export function openExec(settings: () => ExecSection, scope: ExecScope): ExecFamily {
+  const { sandbox: sandboxMode } = settings();
   const { executionMode, isWorking, environments, log } = scope;
   const stopping = new AbortController();
   const limits = once(createLimits);
-  const bare = bareCommands(executionMode, sandboxMode);
+  const bare = (): Bare => bareCommands(executionMode(), sandboxMode);
   const sandbox = createSandbox(
     {
       isOn: sandboxMode !== "off",
       limits,
       onTried(state) {
-        if (state.state === "unavailable") log.warn(`Commands have no sandbox. ${bareText[bare]}: ${state.reason}`);
+        if (state.state === "unavailable") log.warn(`Commands have no sandbox. ${bareText[bare()]}: ${state.reason}`);
         environments.logChange(undefined, sandboxChange(state));
       },
     },
@@ -70,8 +71,17 @@ export function openExec(settings: ExecSettings, scope: ExecScope): ExecFamily {
   });
   const timer = isWorking ? setTimeout(() => void sandbox.find(), trialAfterMs).unref() : undefined;
   return {
-    tools: [execTool({ terminals, sandbox, timeoutSeconds: timeout, sandboxMode, network }), processTool(terminals)],
-    sandbox: () => ({ ...sandbox.state, ...bareNote(sandbox.state, bare), ...memoryNote(limits()) }),
+    tools: [
+      execTool({
+        terminals,
+        sandbox,
+        timeoutSeconds: () => settings().timeout,
+        sandboxMode,
+        network: () => settings().network,
+      }),
+      processTool(terminals),
+    ],
+    sandbox: () => ({ ...sandbox.state, ...bareNote(sandbox.state, bare()), ...memoryNote(limits()) }),
     async close() {
       clearTimeout(timer);
       unsubscribe();
@@ -82,14 +92,24 @@ export function openExec(settings: ExecSettings, scope: ExecScope): ExecFamily {
 }
 
 function openTerminals(scope: ExecScope, limits: () => Limits): Terminals {
-  const { home, workspace, timeZone, folderLimits, environments } = scope;
+  const { home, workspace, folderLimits, environments } = scope;
   return new Terminals({
     workspace,
     home,
-    timeZone,
+    get timeZone() {
+      return scope.timeZone;
+    },
     zones: createZones({ workspace, home }),
     limits,
-    quota: { ...folderLimits, minFreeBytes },
+    quota: {
+      get maxBytes() {
+        return folderLimits.maxBytes;
+      },
+      get maxFiles() {
+        return folderLimits.maxFiles;
+      },
+      minFreeBytes,
+    },
     refreshMs,
     tempRoot: join(home, "terminals"),
     idleMs,
@@ -124,7 +144,7 @@ function once<T>(make: () => T): () => T {
 type Bare = "ask" | "unasked" | "none";
 
 /** What happens to commands where there is no sandbox. */
-function bareCommands(mode: ExecScope["executionMode"], sandboxMode: ExecSettings["sandbox"]): Bare {
+function bareCommands(mode: ReturnType<ExecScope["executionMode"]>, sandboxMode: ExecSection["sandbox"]): Bare {
   if (mode === "safe" || sandboxMode === "required") return "none";
   return mode === "auto" ? "unasked" : "ask";
 }

@@ -19,7 +19,7 @@ export class EgressError extends Error {}
 
 export type LookUp = (host: string) => Promise<readonly LookupAddress[]>;
 
-export function createEgress(policy: AddressPolicy, lookUp: LookUp = systemLookUp): Egress {
+export function createEgress(policy: Pick<AddressPolicy, "refusalOf">, lookUp: LookUp = systemLookUp): Egress {
   return {
     async resolve(host, port) {
       const name = host.replace(/^\[|\]$/g, "");

@@ -44,7 +44,7 @@ export function openInbound(
   });
   const stuck = new StuckChats(now);
   const rates = createRateLimiter(() => ratesOf(live.running), { now });
-  live.own({ sections: ["inbound.senderPerMinute", "inbound.chatPerMinute"], apply() {} });
+  live.own({ sections: ["inbound"], apply() {} });
   const intake = new Intake({
     people: { policy, pairing, rates },
     store: {
@@ -57,7 +57,7 @@ export function openInbound(
     words: { isCommand: (content) => parseCommand(content) !== undefined, asksToStop },
     questions,
     answers,
-    files: filesOf(options, core),
+    files: filesOf(options, core, live),
     stuck,
     now,
     log,
@@ -69,13 +69,28 @@ function ratesOf({ inbound }: Config): RateLimits {
   return { sender: inbound.senderPerMinute, chat: inbound.chatPerMinute };
 }
 
-function filesOf({ config: { config }, log }: GatewayOptions, { folders: { files, provenance, whyFull } }: Core) {
+function filesOf(
+  { log }: GatewayOptions,
+  { folders: { files, provenance, whyFull } }: Core,
+  live: LiveConfig,
+): ReceivedFiles {
+  let transcribe = openTranscription(live.running.transcription);
+  live.own({
+    sections: ["transcription"],
+    apply(next) {
+      transcribe = openTranscription(next.transcription);
+    },
+  });
   return new ReceivedFiles({
     folderOf: (key) => join(files.kept(key), receivedFiles),
     noteSender: (file, by) => provenance.senders.note(file, by),
     whyFull: (key) => whyFull(files.folder(key)),
-    maxBytes: config.inbound.maxFileMegabytes * 1024 * 1024,
-    transcribe: openTranscription(config.transcription),
+    get maxBytes() {
+      return live.running.inbound.maxFileMegabytes * 1024 * 1024;
+    },
+    get transcribe() {
+      return transcribe;
+    },
     log,
   });
 }

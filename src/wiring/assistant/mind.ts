@@ -51,12 +51,13 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
 /** Counters are records: anyone who reads them next goes on from there. */
 async function openBudgets({ log, now = Date.now }: GatewayOptions, core: Core, live: LiveConfig): Promise<Budgets> {
   const records = await core.engine.records.open(usageKind);
-  const calendar = createCalendar(live.running.agents.defaults.timezone ?? ownTimeZone());
-  const open = ({ budgets: limits, heartbeat }: Config): Budgets =>
-    createBudgets({ limits, jobs: { [heartbeatJob]: heartbeat.budget }, records, calendar, log, now });
+  const open = ({ budgets: limits, heartbeat, agents }: Config): Budgets => {
+    const calendar = createCalendar(agents.defaults.timezone ?? ownTimeZone());
+    return createBudgets({ limits, jobs: { [heartbeatJob]: heartbeat.budget }, records, calendar, log, now });
+  };
   let inForce = open(live.running);
   live.own({
-    sections: ["budgets", "heartbeat.budget"],
+    sections: ["budgets", "heartbeat.budget", "agents.defaults.timezone"],
     apply(next) {
       inForce = open(next);
     },

@@ -13,6 +13,10 @@ export interface People {
   readonly pairing: Pairing;
   readonly grants: Grants;
   readonly isOwner: (channel: string, senderId: string) => boolean;
+  /** `channel:sender` of the config. */
+  readonly owners: () => readonly string[];
+  /** As it is at this moment, whatever the config says later. */
+  now(): Pick<People, "policy" | "isOwner">;
 }
 
 export async function openPeople(options: GatewayOptions, core: Core, live: LiveConfig): Promise<People> {
@@ -21,7 +25,14 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
   let inForce = policyOf(live.running, home, grants);
   const policy = policyThrough(() => inForce);
   live.own({
-    sections: ["policy.rules", "channels.*.allowFrom", "channels.*.allowGroups"],
+    sections: [
+      "owners",
+      "agents.defaults.executionMode",
+      "tools.restrictToWorkspace",
+      "policy.rules",
+      "channels.*.allowFrom",
+      "channels.*.allowGroups",
+    ],
     places: ["channels.*"],
     apply(next) {
       inForce = policyOf(next, home, grants);
@@ -31,10 +42,16 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
     policy,
     pairing: createPairing(await core.engine.records.open("pairing"), { now }),
     grants,
-    isOwner(channel, senderId) {
-      const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
-      return decision.allowed && decision.role === "owner";
-    },
+    isOwner: isOwnerIn(policy),
+    owners: () => live.running.owners,
+    now: () => ({ policy: inForce, isOwner: isOwnerIn(inForce) }),
+  };
+}
+
+function isOwnerIn(policy: Policy): People["isOwner"] {
+  return (channel, senderId) => {
+    const decision = policy.maySpeak({ channel, senderId, chatType: "dm", addressed: true }, () => false);
+    return decision.allowed && decision.role === "owner";
   };
 }
 

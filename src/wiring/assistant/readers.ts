@@ -1,49 +1,70 @@
 import type { InboundMessage } from "../../bus/messages.js";
 import { isGroup } from "../../bus/replies.js";
 import { platformNames } from "../../channels/platforms.js";
+import type { LiveConfig } from "../../config/live/live-config.js";
+import type { Config } from "../../config/schema.js";
+import type { Records } from "../../engine/engine.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
 import { createAudience, type Heard, type Readers } from "../../policy/audience.js";
 import { heartbeatJob } from "../../schedule/heartbeat/job.js";
 import { type JobOwner, job } from "../../schedule/job.js";
 import { jobOwnerOf } from "../../schedule/job-owner.js";
 import type { Core } from "../core/core.js";
-import type { GatewayOptions } from "../options.js";
 
 /** Who reads along, as policy says it, for what the gateway knows about messages and sessions. */
 export interface Readership {
   of(message: Pick<InboundMessage, "sessionKey" | "channel" | "chatId" | "senderId">): Readers;
   /** Of a session, no matter who writes there next. */
   ofSession(key: string): Readers;
+  /** As it is at this moment, whatever the config says later. */
+  now(): Pick<Readership, "of">;
 }
 
 export async function openReadership(
-  { config: { config } }: GatewayOptions,
   { engine }: Pick<Core, "engine">,
   channels: Iterable<string>,
   isOwner: (channel: string, senderId: string) => boolean,
+  live: LiveConfig,
 ): Promise<Readership> {
-  const { owners, heartbeat } = config;
   const jobs = await engine.records.open("cron");
-  const chatOfJob = (sessionKey: string): Heard | undefined => {
-    const id = sessionKey.slice("cron:".length);
-    if (id.startsWith(`${heartbeatJob}-`)) {
-      // Without a chat of its own it speaks in an owner's direct chat, or on the page only.
-      return heardIn(jobOwnerOf(heartbeat.chat ?? `webui:${heartbeatJob}`, owners));
-    }
-    const found = job.safeParse(jobs.get(id));
-    return found.success ? heardIn(found.data.owner) : undefined;
-  };
-  const readersOf = createAudience({
-    owners: owners.filter((owner) => isOwner(channelOf(owner), chatOf(owner))),
-    // Also while they are off: their chats stay what they are.
-    platforms: new Set([...platformNames, ...Object.keys(config.channels), ...channels]),
-    plainIds: new Set(platformNames),
-    chatOfJob,
+  const opened = Object.keys(live.running.channels);
+  // Also while they are off: their chats stay what they are.
+  const platforms = new Set([...platformNames, ...opened, ...channels]);
+  const open = ({ owners, heartbeat }: Config): ReadersOf =>
+    createAudience({
+      owners: owners.filter((owner) => isOwner(channelOf(owner), chatOf(owner))),
+      platforms,
+      plainIds: new Set(platformNames),
+      chatOfJob: (sessionKey) => chatOfJob(sessionKey, { owners, heartbeat, jobs }),
+    });
+  let inForce = open(live.running);
+  live.own({
+    sections: ["owners", "heartbeat.chat"],
+    apply(next) {
+      inForce = open(next);
+    },
   });
-  return {
-    of: (message) => readersOf(heardIn(message)),
-    ofSession: (sessionKey) => readersOf({ sessionKey, channel: "webui", chatId: sessionKey, chatType: "dm" }),
+  const of = (readersOf: ReadersOf): Readership["of"] => {
+    return (message) => readersOf(heardIn(message));
   };
+  return {
+    of: (message) => of(inForce)(message),
+    ofSession: (sessionKey) => inForce({ sessionKey, channel: "webui", chatId: sessionKey, chatType: "dm" }),
+    now: () => ({ of: of(inForce) }),
+  };
+}
+
+type ReadersOf = ReturnType<typeof createAudience>;
+
+function chatOfJob(
+  sessionKey: string,
+  { owners, heartbeat, jobs }: Pick<Config, "owners" | "heartbeat"> & { readonly jobs: Pick<Records, "get"> },
+): Heard | undefined {
+  const id = sessionKey.slice("cron:".length);
+  // Without a chat of its own it speaks in an owner's direct chat, or on the page only.
+  if (id.startsWith(`${heartbeatJob}-`)) return heardIn(jobOwnerOf(heartbeat.chat ?? `webui:${heartbeatJob}`, owners));
+  const found = job.safeParse(jobs.get(id));
+  return found.success ? heardIn(found.data.owner) : undefined;
 }
 
 function heardIn(place: Pick<JobOwner, "sessionKey" | "channel" | "chatId" | "senderId">): Heard {

@@ -1,4 +1,5 @@
 import { findExceeded } from "../../budgets/limits.js";
+import type { Config } from "../../config/schema.js";
 import { messageOf } from "../../errors.js";
 import { HeartbeatChat } from "../../schedule/heartbeat/chat.js";
 import { HeartbeatConversations } from "../../schedule/heartbeat/conversations.js";
@@ -13,32 +14,32 @@ import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 
-interface Around {
+export interface HeartbeatPorts {
   readonly reports: RunReports;
   deleteSession(key: string): Promise<void>;
 }
 
-/** Lets the assistant look through memory/heartbeat.md again and again, as the config says. */
+/** Lets the assistant look through memory/heartbeat.md again and again, as `heartbeat` says. */
 export async function startHeartbeat(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
-  { reports, deleteSession }: Around,
+  { reports, deleteSession }: HeartbeatPorts,
+  heartbeat: Config["heartbeat"],
   releases: Releases,
 ): Promise<void> {
   const { log, now = Date.now } = options;
-  const { heartbeat, owners } = options.config.config;
   const { people, readers, mind } = assistant;
   const { contextFiles, budgets } = mind;
   const records = await core.engine.records.open("heartbeat");
   const chat = new HeartbeatChat({
     chat: heartbeat.chat,
-    owners,
+    owners: people.owners,
     isOwner: people.isOwner,
     records,
     sessions: core.sessions,
   });
-  const conversations = new HeartbeatConversations(budgets.calendar.dayOf, {
+  const conversations = new HeartbeatConversations((at) => budgets.calendar.dayOf(at), {
     keys: (isWanted) => core.sessions.keys(isWanted),
     delete: deleteSession,
   });
@@ -58,7 +59,9 @@ export async function startHeartbeat(
     {
       everyMs: heartbeat.everyMinutes * 60_000,
       activeHours: heartbeat.activeHours,
-      timeZone: budgets.calendar.timeZone,
+      get timeZone() {
+        return budgets.calendar.timeZone;
+      },
       // Where others read along the list is not shown, and there is nothing to look through.
       tasks: async () =>
         readers.ofSession(conversations.keyAt(now())).audience === "owner"

@@ -5,9 +5,10 @@ import { draft } from "../../events/event.js";
 import { runDailySummaries } from "../../memory/daily-summary.js";
 import { forgetWithChats } from "../../memory/forget-chats.js";
 import { readOwnersDay } from "../../memory/owners-day.js";
-import { Releases } from "../../util/async/releases.js";
+import type { Releases } from "../../util/async/releases.js";
 import type { Assistant } from "../assistant/assistant.js";
 import { type Core, gatewayKey } from "../core/core.js";
+import { followPart } from "../live/live.js";
 import { type GatewayOptions, isWorking } from "../options.js";
 
 /** What happens to conversations in the background: titles, and a summary of each day. */
@@ -25,20 +26,9 @@ export async function startMemory(
     chatMemory: mind.chatMemory,
   });
   if (!isWorking(options)) return;
-  const start = async (memory: Config["memory"]): Promise<Releases> => {
-    const parts = new Releases(options.log);
+  await followPart(options, live, ["memory"], releases, async ({ memory }, parts) => {
     if (memory.titles === "model") parts.use(openTitles(options, core, assistant));
     if (memory.dailySummary !== "off") await startDailySummaries(options, core, assistant, memory, parts);
-    return parts;
-  };
-  let atWork = await start(live.running.memory);
-  releases.defer(() => atWork[Symbol.asyncDispose]());
-  live.own({
-    sections: ["memory"],
-    async apply({ memory }) {
-      await atWork[Symbol.asyncDispose]();
-      atWork = await start(memory);
-    },
   });
 }
 

@@ -7,14 +7,14 @@ import type { GatewayOptions } from "../options.js";
 
 /** What owners are told in their own chats without having asked. */
 export function startNotices(
-  { config: { config }, log }: GatewayOptions,
+  { log }: GatewayOptions,
   { engine, events, sessions, messages }: Core,
-  { people: { isOwner }, platforms: { channels }, readers }: Assistant,
+  { people: { isOwner, owners }, platforms: { channels }, readers }: Assistant,
   releases: Releases,
 ): void {
-  const { owners } = config;
   const isOwnersChat = (key: string): boolean => readers.ofSession(key).audience === "owner";
-  releases.defer(notifyOwnersOfQuestions({ events, sessions, messages, owners, isOwner, isOwnersChat, channels, log }));
-  const damage = new DamageNotices({ engine, sessions, messages, owners, isOwner, channels, log });
+  const to = { sessions, messages, owners, isOwner, channels, log };
+  releases.defer(notifyOwnersOfQuestions({ ...to, events, isOwnersChat }));
+  const damage = new DamageNotices({ ...to, engine });
   releases.defer(damage.start(events));
 }

@@ -3,7 +3,7 @@ import { waitForTurn } from "../../api/sessions/wait-for-turn.js";
 import { RunReports } from "../../schedule/run-reports.js";
 import { Schedule } from "../../schedule/schedule.js";
 import type { Releases } from "../../util/async/releases.js";
-import { ownTimeZone } from "../../util/local-time.js";
+import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
 import { type GatewayOptions, isWorking } from "../options.js";
 
@@ -13,10 +13,15 @@ export interface OpenedSchedule {
 }
 
 /** What the assistant does by itself at its time. */
-export async function openSchedule(options: GatewayOptions, core: Core, releases: Releases): Promise<OpenedSchedule> {
+export async function openSchedule(
+  options: GatewayOptions,
+  core: Core,
+  { mind }: Assistant,
+  releases: Releases,
+): Promise<OpenedSchedule> {
   const { log, now = Date.now } = options;
   const work = isWorking(options);
-  const { workspace, timezone } = options.config.config.agents.defaults;
+  const { workspace } = options.config.config.agents.defaults;
   const { engine, sessions, messages, lives, events: bus } = core;
   const reports = new RunReports({
     engine,
@@ -30,7 +35,8 @@ export async function openSchedule(options: GatewayOptions, core: Core, releases
     runs: await engine.records.open("cron_runs"),
     taken: await engine.records.open("cron_import"),
   };
-  const zone = timezone ?? ownTimeZone();
+  const { budgets } = mind;
+  const zone = (): string => budgets.calendar.timeZone;
   const schedule = releases.use(new Schedule({ records, reports, messages, lives, zone, isWorking: work, now, log }));
   if (work) schedule.start(join(workspace, ".cron"));
   return { schedule, reports };

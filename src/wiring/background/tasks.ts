@@ -11,7 +11,8 @@ export async function openTasks(
   assistant: Assistant,
   releases: Releases,
 ): Promise<Tasks> {
-  const { config, log, now = Date.now } = options;
+  const { log, now = Date.now } = options;
+  const { live } = assistant;
   const { engine, sessions, events, lives } = core;
   const { running } = assistant.inbound;
   const { models } = assistant.mind;
@@ -24,10 +25,13 @@ export async function openTasks(
     running,
     models,
     isOwner,
-    limits: config.config.agents.spawn,
+    get limits() {
+      return live.running.agents.spawn;
+    },
     now,
     log,
   });
+  live.own({ sections: ["agents.spawn"], apply() {} });
   releases.use(tasks);
   if (isWorking(options)) tasks.start(events);
   return tasks;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { CommandResults } from "../../api/commands/commands-api.js";
 import { restoreMarker } from "../../backup/marker.js";
 import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
+import type { LiveConfig } from "../../config/live/live-config.js";
 import { type OpenedHome, openHome } from "../../engine/embedded/open-home.js";
 import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
@@ -76,7 +77,11 @@ export interface Core {
   readonly logEvent: (event: EventDraft) => void;
 }
 
-export async function openCore(options: GatewayOptions, releases: Releases): Promise<Core> {
+export async function openCore(
+  options: GatewayOptions,
+  releases: Releases,
+  live: Pick<LiveConfig, "running">,
+): Promise<Core> {
   const { home, config: loaded, log, onBoundary, now } = options;
   const { config } = loaded;
   const sessionsDir = join(config.agents.defaults.workspace, ".sessions");
@@ -121,7 +126,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     commands: { request: bus.request, handle: bus.handle },
     sessions,
     lives: new SessionLives(log),
-    folders: { files, provenance, whyFull: createWhyFull(folderLimitsOf(config)) },
+    folders: { files, provenance, whyFull: createWhyFull(folderLimitsOf(() => live.running)) },
     storageProblem: () => problem ?? sessions.storageProblem(),
     growing: { snapshots, pieces: new HeldPieces(producer) },
     messages: createMessageBus(engine),

@@ -5,6 +5,8 @@ import { commandsOver, handleCommands } from "../../api/commands/handlers.js";
 import type { GatewayApi } from "../../api/gateway-api.js";
 import { createOperations } from "../../api/operations.js";
 import type { Status } from "../../api/status/status.js";
+import type { LiveConfig } from "../../config/live/live-config.js";
+import type { Config } from "../../config/schema.js";
 import { createUploads, type Uploads } from "../../inbound/uploads.js";
 import { receivedFiles } from "../../policy/locations/zones.js";
 import { jobOwnerOf } from "../../schedule/job-owner.js";
@@ -38,8 +40,8 @@ export async function openOperations(
 ): Promise<{ readonly api: GatewayApi; readonly resumeDeletions: () => Promise<void> }> {
   const { home, log, now = Date.now } = options;
   const { config } = options.config;
-  const { workspace, executionMode } = config.agents.defaults;
-  const { people, inbound, platforms, mind } = assistant;
+  const { workspace } = config.agents.defaults;
+  const { people, inbound, platforms, mind, live } = assistant;
   const probe = releases.use(new DiskProbe({ path: home, log }));
   const { resumeDeletions, ...operations } = createOperations({
     kept: {
@@ -62,18 +64,18 @@ export async function openOperations(
       grants: people.grants,
       questions: inbound.questions,
       answers: inbound.answers,
-      policyConfig: () => ({ executionMode, rules: assistant.live.running.policy.rules.map(definedOnly) }),
+      policyConfig: () => policyOf(live.running),
     },
     intake: inbound.intake,
-    files: { uploads: openUploads(options, core), artifacts },
+    files: { uploads: openUploads(options, core, live), artifacts },
     channels: platforms.channels,
     workspace,
     skills: mind.skills,
     budgets: mind.budgets,
     jobs: {
-      owners: config.owners,
+      owners: people.owners,
       scheduler: () => schedule.scheduler(),
-      ownerOf: (chat) => jobOwnerOf(chat, config.owners),
+      ownerOf: (chat) => jobOwnerOf(chat, people.owners()),
     },
     gateway: {
       status: () => status.read(),
@@ -86,7 +88,7 @@ export async function openOperations(
     },
   });
   handleCommands(core.commands, operations);
-  const settings = createSettings(options, operations, assistant.live);
+  const settings = createSettings(options, operations, live);
   const api = {
     ...operations,
     ...commandsOver(core.commands),
@@ -96,14 +98,22 @@ export async function openOperations(
   return { api, resumeDeletions };
 }
 
-function openUploads({ config: { config }, log }: GatewayOptions, { folders: { files, provenance } }: Core): Uploads {
+function openUploads(
+  { config: { config }, log }: GatewayOptions,
+  { folders: { files, provenance } }: Core,
+  live: LiveConfig,
+): Uploads {
   return createUploads({
     folder: join(config.agents.defaults.workspace, ".uploads"),
     receivedOf: (key) => join(files.kept(key), receivedFiles),
     noteSender: (file, by) => provenance.senders.note(file, by),
-    maxBytes: config.inbound.maxFileMegabytes * 1024 * 1024,
+    maxBytes: () => live.running.inbound.maxFileMegabytes * 1024 * 1024,
     log,
   });
+}
+
+function policyOf({ agents, policy }: Config) {
+  return { executionMode: agents.defaults.executionMode, rules: policy.rules.map(definedOnly) };
 }
 
 /** A rule as it was written. */

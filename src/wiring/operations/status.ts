@@ -2,6 +2,7 @@ import { ChannelStates } from "../../api/status/channel-states.js";
 import { createGuestProblems } from "../../api/status/guest-problems.js";
 import { Status } from "../../api/status/status.js";
 import { isUnmended } from "../../config/file-modes.js";
+import type { Config } from "../../config/schema.js";
 import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
@@ -21,21 +22,13 @@ export function openStatus(
   { tools, mcp }: { readonly tools: OpenedTools; readonly mcp: Mcp },
 ): OpenedStatus {
   const { home, version, config: loaded, now = Date.now } = options;
-  const { workspace, executionMode } = loaded.config.agents.defaults;
+  const { workspace } = loaded.config.agents.defaults;
   const { inbound, mind, people, platforms, live } = assistant;
-  const { restrictToWorkspace } = loaded.config.tools;
   const { missing } = tools;
   const channels = new ChannelStates(new Map([...switchedOff(options), ...platforms.off]), core.logEvent);
   const status = new Status({
-    facts: {
-      version,
-      instanceId: core.process.instanceId,
-      home,
-      workspace,
-      executionMode,
-      restrictToWorkspace,
-      missing,
-    },
+    facts: { version, instanceId: core.process.instanceId, home, workspace, missing },
+    rights: () => rightsIn(live.running),
     engine: core.engine,
     models: mind.models,
     channels,
@@ -50,7 +43,7 @@ export function openStatus(
       guestProblems(assistant),
       () => mind.skills.problems(),
       () => mind.models.problems(),
-      () => tools.problems,
+      tools.problems,
       mcp.problems,
     ],
     storageProblem: core.storageProblem,
@@ -66,10 +59,16 @@ function switchedOff({ config: { off } }: GatewayOptions): ReadonlyMap<string, s
   return new Map(named.flatMap(([name, reason]) => (name === undefined ? [] : [[name, reason] as const])));
 }
 
+function rightsIn({ agents, tools }: Config) {
+  return { executionMode: agents.defaults.executionMode, restrictToWorkspace: tools.restrictToWorkspace };
+}
+
 function guestProblems({ people, mind, readers, live }: Assistant) {
   return createGuestProblems({
     channels: () => live.running.channels,
-    heartbeat: live.running.heartbeat,
+    get heartbeat() {
+      return live.running.heartbeat;
+    },
     pairing: people.pairing,
     contextFiles: mind.contextFiles,
     isOwner: people.isOwner,

@@ -1,15 +1,17 @@
 import type { McpApi } from "../../api/mcp-api.js";
+import type { Config } from "../../config/schema.js";
 import { draft } from "../../events/event.js";
 import { McpFamily, unknownServer } from "../../mcp/family.js";
 import type { McpServerState, StateDetail } from "../../mcp/server.js";
 import { defaultLimits, toServerSettings } from "../../mcp/settings.js";
 import type { ToolSource } from "../../tools/registry.js";
 import type { Releases } from "../../util/async/releases.js";
+import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
 import { type GatewayOptions, isWorking } from "../options.js";
 
 export interface Mcp {
-  /** Undefined while no server is configured. */
+  /** Undefined where nothing is worked on. */
   readonly tools: ToolSource | undefined;
   readonly api: McpApi;
   /** What is wrong with servers, each as one sentence. */
@@ -18,29 +20,43 @@ export interface Mcp {
   start(): void;
 }
 
-export function openMcp(options: GatewayOptions, core: Core, releases: Releases): Mcp {
-  const { home, version, log, config } = options;
-  const { tools, agents } = config.config;
+export function openMcp(
+  options: GatewayOptions,
+  core: Core,
+  { live }: Pick<Assistant, "live">,
+  releases: Releases,
+): Mcp {
+  const { home, version, log } = options;
+  const { tools, agents } = live.running;
   const settings = toServerSettings(tools.mcpServers);
-  if (settings.length === 0 || !isWorking(options)) return noServers(settings.map(({ name }) => name));
+  if (!isWorking(options)) return noServers(settings.map(({ name }) => name));
   const family = new McpFamily(settings, {
     version,
     home,
     workspace: agents.defaults.workspace,
     limits: defaultLimits,
-    secrets: config.secrets,
-    declareBytes: tools.mcp.declareBytes,
-    idleMs: tools.mcp.idleMinutes * 60_000,
+    get secrets() {
+      return live.secrets;
+    },
+    ...sizesOf(tools),
     log,
     onState: createStateLog(core),
   });
   releases.use(family, "MCP servers");
+  live.own({
+    sections: ["tools.mcpServers", "tools.mcp"],
+    apply: (next) => family.follow(toServerSettings(next.tools.mcpServers), sizesOf(next.tools)),
+  });
   return {
     tools: family,
     api: family,
     problems: () => family.problems(),
     start: () => family.start(),
   };
+}
+
+function sizesOf({ mcp }: Config["tools"]) {
+  return { declareBytes: mcp.declareBytes, idleMs: mcp.idleMinutes * 60_000 };
 }
 
 function noServers(names: readonly string[]): Mcp {

@@ -1,4 +1,6 @@
 import { basename, join } from "node:path";
+import type { LiveConfig } from "../../config/live/live-config.js";
+import type { Config } from "../../config/schema.js";
 import { channelOf, chatOf, clientChannels, sessionKeyOf } from "../../events/session-key.js";
 import { createNotes } from "../../memory/notes.js";
 import { createMemorySearch } from "../../memory/search.js";
@@ -14,18 +16,21 @@ import { type ExecFamily, openExec } from "../../tools/exec/family.js";
 import type { Environments, ToolFamily } from "../../tools/family.js";
 import { openMemory } from "../../tools/memory/family.js";
 import { cronTool } from "../../tools/schedule/cron.js";
-import type { ToolContext } from "../../tools/tool.js";
+import type { Tool, ToolContext } from "../../tools/tool.js";
 import { createEgress } from "../../tools/web/egress.js";
 import { openWeb } from "../../tools/web/family.js";
 import type { Releases } from "../../util/async/releases.js";
-import { ownTimeZone } from "../../util/local-time.js";
 import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
 import { folderLimitsOf } from "../core/folder-limits.js";
 import { type GatewayOptions, isWorking } from "../options.js";
 import { createEnvironments } from "./environments.js";
 
-export interface OpenedTools extends Required<Pick<ToolFamily, "tools" | "missing" | "problems">> {
+export interface OpenedTools extends Required<Pick<ToolFamily, "tools" | "missing">> {
+  /** Those that the config can change, as they are at the moment. */
+  readonly web: () => readonly Tool[];
+  /** What is wrong with settings of tools, each as one sentence. */
+  readonly problems: () => readonly string[];
   readonly sandbox: ExecFamily["sandbox"];
 }
 
@@ -38,7 +43,8 @@ export function openTools(
   releases: Releases,
 ): OpenedTools {
   const environments = createEnvironments(core, options.log);
-  const exec = execFamily(options, environments);
+  const exec = execFamily(options, environments, assistant);
+  const web = webFamilies(options, core, environments, assistant.live);
   const families: readonly ToolFamily[] = [
     { tools: createBuiltinTools(options.home) },
     memoryFamily(options, core, assistant),
@@ -48,7 +54,7 @@ export function openTools(
       ],
     },
     { tools: [messageTool(knownChats(core, assistant))] },
-    ...webFamilies(options, core, environments),
+    web.browser,
     exec,
     { tools: options.added?.tools ?? [] },
   ];
@@ -56,24 +62,26 @@ export function openTools(
   return {
     tools: families.flatMap(({ tools }) => tools),
     missing: families.flatMap(({ missing = [] }) => missing),
-    problems: families.flatMap(({ problems = [] }) => problems),
+    web: web.tools,
+    problems: () => [...web.problems(), ...families.flatMap(({ problems = [] }) => problems)],
     sandbox: exec.sandbox,
   };
 }
 
-function execFamily(options: GatewayOptions, environments: Environments) {
-  const {
-    config: { config },
-    home,
-    log,
-  } = options;
-  const { workspace, executionMode, timezone } = config.agents.defaults;
-  return openExec(config.tools.exec, {
+function execFamily(options: GatewayOptions, environments: Environments, { live, mind }: Assistant) {
+  const { home, log } = options;
+  const { workspace } = live.running.agents.defaults;
+  const { budgets } = mind;
+  const asked = ["timeout", "network", "maxFolderMegabytes", "maxFolderFiles"];
+  live.own({ sections: asked.map((name) => `tools.exec.${name}`), apply() {} });
+  return openExec(() => live.running.tools.exec, {
     home,
     workspace,
-    executionMode,
-    timeZone: timezone ?? ownTimeZone(),
-    folderLimits: folderLimitsOf(config),
+    executionMode: () => live.running.agents.defaults.executionMode,
+    get timeZone() {
+      return budgets.calendar.timeZone;
+    },
+    folderLimits: folderLimitsOf(() => live.running),
     isWorking: isWorking(options),
     environments,
     log,
@@ -82,17 +90,27 @@ function execFamily(options: GatewayOptions, environments: Environments) {
 
 /** What reaches the web does so past the same policy, and the browser reads pages for `web_fetch`. */
 function webFamilies(
-  { config: { config }, home, version }: GatewayOptions,
+  { home, version }: GatewayOptions,
   { folders: { files } }: Core,
   environments: Environments,
-): readonly ToolFamily[] {
-  const { web, browser: settings } = config.tools;
-  const addresses = createAddressPolicy(web.fetch.allow);
-  const egress = createEgress(addresses);
+  live: LiveConfig,
+): { readonly browser: ToolFamily; readonly tools: () => readonly Tool[]; readonly problems: () => readonly string[] } {
+  let addresses = createAddressPolicy(live.running.tools.web.fetch.allow);
+  // A request under way looks again at each address.
+  const egress = createEgress({ refusalOf: (target) => addresses.refusalOf(target) });
   const profileOf = (key: string): string => join(home, "browser", basename(files.folder(key)));
-  const browser = openBrowser(settings, { home, egress, profileOf, environments });
-  const render = browser.renderer?.(web.fetch.timeout * 1000);
-  return [{ tools: [], problems: addresses.problems }, openWeb(web, { version, egress, render, home }), browser];
+  const browser = openBrowser(live.running.tools.browser, { home, egress, profileOf, environments });
+  const open = ({ web }: Config["tools"]) =>
+    openWeb(web, { version, egress, render: browser.renderer?.(web.fetch.timeout * 1000), home });
+  let inForce = open(live.running.tools);
+  live.own({
+    sections: ["tools.web"],
+    apply({ tools }) {
+      addresses = createAddressPolicy(tools.web.fetch.allow);
+      inForce = open(tools);
+    },
+  });
+  return { browser, tools: () => inForce.tools, problems: () => [...addresses.problems, ...inForce.problems] };
 }
 
 function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assistant: Assistant): ToolFamily {

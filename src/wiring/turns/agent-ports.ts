@@ -15,8 +15,9 @@ import { isGroup, questionRepliesOf, repliesOf } from "../../bus/replies.js";
 import { draft } from "../../events/event.js";
 import { rootKeyOf, sessionKeyOf } from "../../events/session-key.js";
 import { ChatContext } from "../../memory/chat-context.js";
-import { isOpenCommand, type ToolUse } from "../../policy/access.js";
+import { isOpenCommand, type ToolDecision, type ToolUse } from "../../policy/access.js";
 import { filesOfCommand } from "../../policy/commands/command-files.js";
+import { stricterOf } from "../../policy/stricter.js";
 import { isOfGuest } from "../../sessions/history/history-entries.js";
 import { haveJobsSaid } from "../../sessions/history/jobs-said.js";
 import { createToolRegistry, type ToolSource } from "../../tools/registry.js";
@@ -28,6 +29,8 @@ import type { GatewayOptions } from "../options.js";
 /** What the assistant works with, besides what it always has. */
 export interface Hands {
   readonly tools: readonly Tool[];
+  /** Those that the config can change, as they are at the moment. */
+  readonly changing: () => readonly Tool[];
   /** Of MCP servers. */
   readonly source: ToolSource | undefined;
   readonly commands: Pick<CommandPorts, "mayCommand" | "operate">;
@@ -42,10 +45,10 @@ export function agentPorts(
   core: Core,
   assistant: Assistant,
   status: Status,
-  { tools, source, commands, artifacts, tasks, onModelAnswered }: Hands,
+  { tools, changing, source, commands, artifacts, tasks, onModelAnswered }: Hands,
 ): AgentPorts {
   const { config, log } = { ...options, config: options.config.config };
-  const { inbound, mind, people } = assistant;
+  const { inbound, mind, people, live } = assistant;
   const { sources, keepOlderText } = context(options, core, assistant);
   return {
     sessions: {
@@ -58,10 +61,13 @@ export function agentPorts(
     tasks,
     models: mind.models,
     budgets: mind.budgets,
-    context: { ...sources, compaction: createCompaction({ threshold: config.agents.defaults.compactAt, log }) },
-    tools: createToolRegistry(tools, { log, source }),
+    context: {
+      ...sources,
+      compaction: createCompaction({ threshold: () => live.running.agents.defaults.compactAt, log }),
+    },
+    tools: createToolRegistry(tools, { log, source, changing }),
     policy: toolPolicy(options, core, assistant),
-    chat: { isOwner: people.isOwner, isGroup, questions: inbound.questions, ...replies(options, assistant) },
+    chat: { isOwner: people.isOwner, isGroup, questions: inbound.questions, ...replies(assistant) },
     files: {
       // A sub-agent works where its parent does, so that each can read what the other has written.
       folderOf: (key) => core.folders.files.folder(rootKeyOf(key)),
@@ -88,9 +94,15 @@ export function agentPorts(
 
 function toolPolicy({ config: { config } }: GatewayOptions, core: Core, assistant: Assistant): ToolPolicy {
   const { workspace } = config.agents.defaults;
-  const { policy, grants } = assistant.people;
-  return {
-    decide: (use) => policy.mayUseTool(toToolUse(use, assistant)),
+  const { grants } = assistant.people;
+  const decide = (use: PlannedUse, { people, readers }: Standing): ToolDecision =>
+    people.policy.mayUseTool(toToolUse(use, { people, readers }));
+  const policy: ToolPolicy = {
+    decide: (use) => decide(use, assistant),
+    ofTurn() {
+      const begun = { people: assistant.people.now(), readers: assistant.readers.now() };
+      return { ...policy, decide: (use) => stricterOf(decide(use, assistant), decide(use, begun)) };
+    },
     filesOf: async (access, folder) =>
       access.kind === "command" && isOpenCommand(access)
         ? await filesOfCommand(access, { folder, workspace })
@@ -102,10 +114,17 @@ function toolPolicy({ config: { config } }: GatewayOptions, core: Core, assistan
       core.logEvent(draft("settings_changed", { scope: "gateway", key: "allow_always", to }, { source: "agent" }));
     },
   };
+  return policy;
+}
+
+/** Who is who, and who reads along. */
+interface Standing {
+  readonly people: Pick<Assistant["people"], "policy" | "isOwner">;
+  readonly readers: Pick<Assistant["readers"], "of">;
 }
 
 /** The same for every route: whose message it is decides, whatever carried it. */
-function toToolUse(use: PlannedUse, { people, readers }: Assistant): ToolUse {
+function toToolUse(use: PlannedUse, { people, readers }: Standing): ToolUse {
   const { tool, access, folder, earlier, files, isPlanning, message } = use;
   const { channel, senderId, chatId, thread } = message;
   const chat = sessionKeyOf(channel, chatId, thread);
@@ -151,13 +170,13 @@ function context(
 }
 
 /** How answers and questions look in their chats. */
-function replies(
-  { config: { config } }: GatewayOptions,
-  { platforms: { channels, shapes, previews } }: Assistant,
-): Pick<ChatPorts, "previews" | "patienceMs" | "replies" | "questionReplies"> {
+function replies({
+  platforms: { channels, shapes, previews },
+  live,
+}: Assistant): Pick<ChatPorts, "previews" | "patienceMs" | "replies" | "questionReplies"> {
   return {
     previews,
-    patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? config.policy.answerSeconds * 1000,
+    patienceMs: (message) => channels.get(message.channel)?.patienceMs ?? live.running.policy.answerSeconds * 1000,
     // What a sub-agent says reaches people through its parent alone.
     replies: (message, replyId, content, turnId, attachments) =>
       message.taskId === undefined

@@ -111,18 +111,32 @@ function openAgentOf(
   { status }: OpenedStatus,
   hands: Hands,
 ): ReturnType<typeof createAgent> {
-  const { agents, events } = options.config.config;
-  const { live } = assistant;
-  const { maxToolIterations, quietMs, quietAfter } = agents.defaults;
+  const { events } = options.config.config;
+  const { live, mind } = assistant;
+  const { budgets } = mind;
+  let clock = createClock(budgets.calendar.timeZone);
+  live.own({
+    sections: ["agents.defaults.timezone"],
+    apply() {
+      clock = createClock(budgets.calendar.timeZone);
+    },
+  });
+  const turns = ["maxToolIterations", "quietMs", "quietAfter"].map((name) => `agents.defaults.${name}`);
+  live.own({ sections: [...turns, "policy.answerSeconds", "agents.defaults.compactAt"], apply() {} });
   return createAgent(agentPorts(options, core, assistant, status, hands), {
-    maxIterations: maxToolIterations,
+    get maxIterations() {
+      return live.running.agents.defaults.maxToolIterations;
+    },
     maxModelAttempts: 3,
     retryDelayMs: options.pauses?.modelRetryMs ?? 1000,
     get titles() {
       return live.running.memory.titles !== "off";
     },
-    quiet: { ms: quietMs, after: quietAfter },
-    clock: createClock(assistant.mind.budgets.calendar.timeZone),
+    get quiet() {
+      const { quietMs, quietAfter } = live.running.agents.defaults;
+      return { ms: quietMs, after: quietAfter };
+    },
+    clock: (at) => clock(at),
     ...events,
     machines: options.added?.machines,
   });

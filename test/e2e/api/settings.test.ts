@@ -96,13 +96,13 @@ test("a change is written with a copy of the file before, keeps all else, and na
   const before = await readFile(place.path, "utf8");
   const { answer: shown, etag } = await place.get("/api/config");
   shown.agents.defaults.temperature = 0.2;
-  shown.tools.exec.timeout = 61;
+  shown.tools.browser.idleSeconds = 61;
   shown.providers.groq = { apiBase: "https://other.test/v1", apiKey: "sk-groq-0123456789" };
   shown.tools.mcpServers.notes.args.push("--quiet");
   const { answer, status } = await place.put("/api/config", shown, { "if-match": etag });
   assert.equal(status, 200);
-  assert.deepEqual(answer.restart, ["tools.exec.timeout"], "the rest is in force");
-  assert.equal((await place.gateway.gateway.api.status()).config?.restart.join(), "tools.exec.timeout");
+  assert.deepEqual(answer.restart, ["tools.browser.idleSeconds"], "the rest is in force");
+  assert.equal((await place.gateway.gateway.api.status()).config?.restart.join(), "tools.browser.idleSeconds");
   assert.deepEqual((await place.get("/api/config/pending")).answer.restart, answer.restart);
   const stored = await place.stored();
   assert.deepEqual(stored, {
@@ -196,7 +196,7 @@ test("MCP servers are added, changed, switched and removed at the paths of the G
     headers: {},
   };
   const { answer } = await place.post("/api/mcp", added);
-  assert.deepEqual([answer.ok, answer.name, answer.restart], [true, "new", ["tools.mcpServers.new"]]);
+  assert.deepEqual([answer.ok, answer.name, answer.restart], [true, "new", []]);
   assert.deepEqual((await servers()).new, { command: "new-server", args: ["-v"], env: { A: "b" }, headers: {} });
   assert.equal((await place.post("/api/mcp", added)).status, 400);
   await place.put("/api/mcp/notes", { command: "notes-2", env: { NOTES: stars } });

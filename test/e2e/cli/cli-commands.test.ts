@@ -51,11 +51,16 @@ describe("commands that look at and change what a gateway holds", () => {
     assert.deepEqual([parsed.running, parsed.pid, parsed.state], [true, child.pid, "ready"]);
   });
 
-  it("say after a new config that the gateway which runs does not know it yet", async () => {
+  it("say after a new config what the gateway which runs makes of it", async () => {
     await using cli = await openCli();
     await using _model = await withModel(cli, { text: "x" });
     await startCliGateway(cli);
-    assert.match((await cli.run(["onboard", "--yes"])).stdout, /^Next: restart the gateway\./m);
+    const { stdout } = await cli.run(["onboard", "--yes", "--force", "--provider", "ollama", "--model", "tiny"]);
+    assert.match(
+      stdout,
+      /^Restart the gateway for reactors\.live to count\.\nNext: maxclaw agent to talk right here$/m,
+    );
+    assert.match((await cli.run(["status"])).stdout, /^Model: +ollama\/tiny/m);
   });
 
   it("list and show skills", async () => {

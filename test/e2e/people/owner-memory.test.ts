@@ -8,6 +8,7 @@ import { readOwnersDay } from "../../../src/memory/owners-day.js";
 import { Releases } from "../../../src/util/async/releases.js";
 import { openReadership } from "../../../src/wiring/assistant/readers.js";
 import { openCore } from "../../../src/wiring/core/core.js";
+import { openLiveConfig } from "../../../src/wiring/live/live.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import {
@@ -334,9 +335,10 @@ test("a day's summary is made of what owners said in private, not of what others
     };
     const releases = new Releases(silentLog);
     try {
-      const core = await openCore(options, releases);
+      const live = openLiveConfig(options);
+      const core = await openCore(options, releases, live);
       const isOwner = (channel: string, sender: string): boolean => `${channel}:${sender}` === owner;
-      const { ofSession } = await openReadership(options, core, [], isOwner);
+      const { ofSession } = await openReadership(core, [], isOwner, live);
       const days = await readOwnersDay(core.sessions, ofSession, 0, Date.now() + 1000);
       const said = days.flatMap(({ messages }) => messages.map(({ content }) => content)).join("\n");
       assert.match(said, /zebra of 1\n[\s\S]*zebra of the page/);

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { createTimes, describeSchedule } from "../../../src/schedule/times.js";
 import { fuzzOptions } from "../../support/fuzz.js";
 
-const times = createTimes(Cron, "Europe/Zurich");
+const times = createTimes(Cron, () => "Europe/Zurich");
 const now = Date.parse("2026-11-21T12:00:00Z");
 const iso = (at: number | undefined): string | undefined =>
   at === undefined ? undefined : new Date(at).toISOString().slice(0, 16);

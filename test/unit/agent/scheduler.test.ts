@@ -33,7 +33,7 @@ function setUp() {
     const stop = new AbortController();
     const scheduler = createScheduler({
       ...own,
-      times: createTimes(Cron, "UTC"),
+      times: createTimes(Cron, () => "UTC"),
       async accept(messageId, job: Job, isFailureTold) {
         state.silent.push(isFailureTold);
         await state.onAccept();

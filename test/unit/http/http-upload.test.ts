@@ -36,7 +36,7 @@ async function openPlace(options: Partial<HttpOptions> = {}, home?: string): Pro
   const root = home ?? (await mkdtemp(join(tmpdir(), "maxclaw-up-")));
   const folder = join(root, ".uploads");
   const receivedOf = (key: string): string => join(root, "sessions", key, "received");
-  const uploads = createUploads({ folder, receivedOf, maxBytes: megabyte, log: silentLog });
+  const uploads = createUploads({ folder, receivedOf, maxBytes: () => megabyte, log: silentLog });
   const served = await openTestServer(options, { upload: uploads.keep, openUpload: uploads.open });
   return {
     served,

@@ -79,7 +79,7 @@ export function createExecPlace(options: ExecPlaceOptions = {}): ExecPlace {
     idleMs,
     onChange: (change) => void changes.push(change),
   });
-  const exec = execTool({ terminals, sandbox, timeoutSeconds: 30, sandboxMode, network });
+  const exec = execTool({ terminals, sandbox, timeoutSeconds: () => 30, sandboxMode, network: () => network });
   const background = processTool(terminals);
   const contextOf = (tool: typeof exec, more: RunOptions): ToolContext => {
     const sessionKey = more.session ?? "telegram:42";

@@ -45,12 +45,14 @@ export async function openTestServers(
     version: "0.0.0-test",
     home,
     workspace: home,
-    secrets: [],
     declareBytes: 1_000_000,
     idleMs: 0,
     log,
     onState: (name, to, { reason }) => states.push(reason === undefined ? `${name} ${to}` : `${name} ${to}: ${reason}`),
     ...options,
+    get secrets() {
+      return options.secrets ?? [];
+    },
     limits: { ...defaultLimits, minDelayMs: 20, maxDelayMs: 200, ...options.limits },
   });
   return {

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { until } from "../../support/engine/engine-kit.js";
+import { gate, until } from "../../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { openAIConfig, startWithModel } from "../../support/worlds/gateway.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { startDaemon } from "../../support/worlds/daemon.js";
+import { openAIConfig, startWithModel, tempHome } from "../../support/worlds/gateway.js";
 import type { RecordedRequest } from "../../support/worlds/model-script.js";
 
 const soon = (holds: () => boolean | Promise<boolean>, what: string) => until(what, holds);
@@ -169,4 +171,77 @@ test("a channel that is switched off stops, and goes on once it is switched on a
   assert.equal((await place.status()).channels[0]?.state, "connected");
   place.say(8, "and I?");
   await soon(() => place.sentTo(8).length === 1, "the answer to 8");
+});
+
+test("a turn that runs ends with the key that it began with; the next one has the new key", async () => {
+  await using place = await start();
+  const held = gate();
+  place.model.setAnswer({ text: ["slow", " answer"], pause: { before: "answer", until: held.opened } });
+  const messageId = await place.gateway.post("hello");
+  await place.model.waitForRequests(1);
+  const { openai } = openAIConfig(place.model.apiBase).providers as { openai: object };
+  await place.write({ providers: { openai: { ...openai, apiKey: "sk-another-key" } } });
+  await soon(() => place.gateway.log.lines.some((line) => JSON.stringify(line).includes("is in force")), "the change");
+  held.open();
+  assert.equal((await place.gateway.outcome(messageId)).response, "slow answer");
+  place.model.setAnswer({ text: "quick" });
+  assert.equal((await place.gateway.ask("and now?")).response, "quick");
+  const keys = place.model.requests.map(({ headers }) => headers.authorization);
+  assert.deepEqual(keys, ["Bearer sk-test-key", "Bearer sk-another-key"]);
+  assert.ok(!JSON.stringify(place.gateway.log.lines).includes("sk-another-key"));
+});
+
+test("a file that is away for a moment, or written in two steps, disturbs nothing", async () => {
+  await using place = await start();
+  const next = place.text(withModel("openai/other-model"));
+  await rm(place.file);
+  await writeFile(place.file, next.slice(0, 40));
+  await writeFile(place.file, next);
+  await soon(async () => (await place.status()).model === "openai/other-model", "the other model");
+  await place.told([]);
+  await rm(place.file);
+  await place.told([], /not there any more/);
+  assert.equal((await place.gateway.ask("hello")).response, "other-model answers");
+  await writeFile(place.file, next.slice(0, 40));
+  await place.told([], /cannot be read/);
+  await writeFile(place.file, next);
+  await place.told([]);
+});
+
+test("replies that wait when their channel is switched off go out once it is on again", async () => {
+  await using place = await start();
+  const held = gate();
+  place.model.setAnswer({ text: ["slow", " answer"], pause: { before: "answer", until: held.opened } });
+  place.say(7, "take your time");
+  await place.model.waitForRequests(1);
+  await place.write({}, { enabled: false });
+  await soon(async () => (await place.status()).channels.length === 0, "the channel to be off");
+  held.open();
+  await soon(async () => (await place.status()).outboundWaiting === 1, "the reply to wait");
+  assert.deepEqual(place.sentTo(7), []);
+  await place.write();
+  await place.told([]);
+  // Here it would go out within a minute.
+  await using _next = await place.gateway.restart();
+  await soon(() => place.sentTo(7).includes("slow answer"), "the reply");
+  assert.deepEqual(place.sentTo(7), ["slow answer"]);
+});
+
+test("killed right after an edit, it starts with what the file says, whole", async () => {
+  await using model = await startFakeOpenAI({ answer: ({ body }) => ({ text: `${String(body.model)} answers` }) });
+  const home = await tempHome();
+  const file = join(home, "config.json");
+  const text = (name: string): string =>
+    JSON.stringify(
+      openAIConfig(model.apiBase, { agents: { defaults: { model: `openai/${name}` } }, gateway: { port: 0 } }),
+    );
+  await writeFile(file, text("model-0"));
+  for (const n of [1, 2, 3]) {
+    await using daemon = await startDaemon({ home });
+    const status = await (await fetch(`${daemon.url}/api/status`)).text();
+    assert.match(status, new RegExp(`"openai/model-${n - 1}"`));
+    await writeFile(`${file}.new`, text(`model-${n}`));
+    await rename(`${file}.new`, file);
+    await daemon.end("SIGKILL");
+  }
 });
