@@ -21,7 +21,7 @@ function packagesOfParts(): readonly string[] {
   const { lock } = lockFor(["playwright-core", "pdfjs-dist"], readLock());
   const { packages } = lock as { readonly packages: Readonly<Record<string, unknown>> };
   return Object.keys(packages).flatMap((place) =>
-    place !== "" && existsSync(projectFile(place)) ? [place.slice("node_modules/".length)] : [],
+    place !== "" && existsSync(projectFile(join("test", place))) ? [place.slice("node_modules/".length)] : [],
   );
 }
 
