@@ -9,7 +9,20 @@ import { installTestPackages, testTool } from "./test-packages.mjs";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** The test files that take longest, longest first: they begin first, so that no core is idle while the last one runs. */
-const longest = ["sweep-scenarios", "sweep", "attack", "smoke", "parts", "mcp-conformance", "web"];
+const longest = [
+  ...["attack", "update", "smoke", "sweep", "sweep-scenarios", "update-refused", "tools-browser", "provenance"],
+  ...[
+    "owner-memory",
+    "parts",
+    "engine-suspects",
+    "cli-commands",
+    "service-command",
+    "run",
+    "go-programs",
+    "mcp-conformance",
+  ],
+  ...["doctor", "install", "web"],
+];
 /** One more than there are cores: many tests wait for clocks and processes. */
 const atOnce = Math.min(8, availableParallelism() + 1);
 
