@@ -54,16 +54,19 @@ export function installTestPackages() {
  * names is linked there: what came along with it may be of other versions than the program is made with.
  */
 function linkPackages(names) {
-  for (const name of names) {
-    const link = join(linked, name);
-    const target = relative(dirname(link), join(installed, name));
-    const stat = lstatSync(link, { throwIfNoEntry: false });
-    if (stat?.isSymbolicLink() && readlinkSync(link) === target) continue;
-    rmSync(link, { recursive: true, force: true });
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(target, link);
-  }
+  for (const name of names) linkTo(join(installed, name), join(linked, name));
   removeOtherLinks(new Set(names));
+  // `npx biome` would take something of that name from the registry.
+  for (const name of ["biome", "knip"]) linkTo(testTool(name), join(root, "node_modules", ".bin", name));
+}
+
+function linkTo(place, link) {
+  const target = relative(dirname(link), place);
+  const stat = lstatSync(link, { throwIfNoEntry: false });
+  if (stat?.isSymbolicLink() && readlinkSync(link) === target) return;
+  rmSync(link, { recursive: true, force: true });
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(target, link);
 }
 
 function removeOtherLinks(names) {
