@@ -1,10 +1,12 @@
 // Compiles src, test and scripts into dist, the types of what the package exports beside them, and the web page into
-// dist/web. Does nothing when nothing changed.
+// dist/web. Does nothing when nothing changed. `build.mjs program` makes only what runs, `build.mjs package` also the types: both with what
+// `npm ci` has installed. The compiler checks nothing then: some types that src uses come with the packages of the tests.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { installTestPackages } from "./test-packages.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
@@ -12,9 +14,12 @@ const dist = join(root, "dist");
 /** Every file below a folder, as paths relative to the root. */
 function filesBelow(folder) {
   if (!existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return entry.name === "node_modules" ? [] : filesBelow(path);
+      return entry.isFile() ? [path] : [];
+    })
     .sort();
 }
 
@@ -48,13 +53,13 @@ function isOfPage(file) {
   return file.startsWith(join("src", "web", ""));
 }
 
-/** Removes what was compiled from a file that is gone, and has everything compiled again when an output is missing. */
-function settleOutputs(sources) {
+/** Removes what was compiled from a file that is gone. Resolves with whether an output is missing. */
+function settleOutputs(folders, sources) {
   const expected = new Set();
   for (const file of sources) {
     if (file.endsWith(".ts") && !file.endsWith(".d.ts")) expected.add(`${file.slice(0, -3)}.js`);
   }
-  for (const folder of ["src", "test", "scripts"]) {
+  for (const folder of folders) {
     for (const file of filesBelow(join("dist", folder))) {
       const output = relative("dist", file)
         .replace(/\.map$/, "")
@@ -64,21 +69,32 @@ function settleOutputs(sources) {
     }
   }
   // Of the page only what tests import is compiled here.
-  const isMissing = [...expected].some((output) => !isOfPage(output) && !existsSync(join(dist, output)));
-  if (isMissing) rmSync(join(dist, ".tsbuildinfo"), { force: true });
+  return [...expected].some((output) => !isOfPage(output) && !existsSync(join(dist, output)));
 }
 
+const programStamp = () =>
+  fingerprint([...filesBelow("src"), "tsconfig.json", "tsconfig.program.json", "package-lock.json"]);
+
+/** Compiles what runs, and checks nothing of it. */
 function buildProgram() {
-  const sources = [...filesBelow("src"), ...filesBelow("test"), ...filesBelow("scripts")];
-  const stamp = fingerprint([...sources, "tsconfig.json", "package-lock.json"]);
+  const stamp = programStamp();
   if (isStamped(".program-stamp", stamp)) return;
-  // The first time it takes long enough to wonder.
-  if (!existsSync(join(dist, ".tsbuildinfo")))
-    console.error("Building maxclaw, which takes some seconds the first time …");
   rmSync(join(dist, ".program-stamp"), { force: true });
-  settleOutputs(sources);
-  run("tsc", ["-p", "tsconfig.json"]);
+  settleOutputs(["src"], filesBelow("src"));
+  run("tsc", ["-p", "tsconfig.program.json"]);
   writeFileSync(join(dist, ".program-stamp"), stamp);
+}
+
+/** Compiles and checks the program, its tests and its scripts. */
+function buildAll() {
+  const sources = [...filesBelow("src"), ...filesBelow("test"), ...filesBelow("scripts")];
+  const stamp = fingerprint([...sources, "tsconfig.json", "package-lock.json", "test/package-lock.json"]);
+  if (isStamped(".all-stamp", stamp)) return;
+  for (const name of [".all-stamp", ".program-stamp"]) rmSync(join(dist, name), { force: true });
+  if (settleOutputs(["src", "test", "scripts"], sources)) rmSync(join(dist, ".tsbuildinfo"), { force: true });
+  run("tsc", ["-p", "tsconfig.json"]);
+  writeFileSync(join(dist, ".all-stamp"), stamp);
+  writeFileSync(join(dist, ".program-stamp"), programStamp());
 }
 
 /** What the package exports. */
@@ -122,7 +138,14 @@ function buildPage() {
   writeFileSync(join(dist, ".page-stamp"), stamp);
 }
 
+const wanted = process.argv[2] ?? "all";
+if (!["all", "program", "package"].includes(wanted)) throw new Error(`build.mjs does not know "${wanted}"`);
 mkdirSync(dist, { recursive: true });
-buildProgram();
-buildTypes();
+if (wanted === "all") installTestPackages();
+// The first time it takes long enough to wonder.
+if (!existsSync(join(dist, ".page-stamp")))
+  console.error("Building maxclaw, which takes some seconds the first time …");
+if (wanted === "all") buildAll();
+else buildProgram();
+if (wanted !== "program") buildTypes();
 buildPage();

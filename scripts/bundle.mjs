@@ -32,7 +32,9 @@ function fingerprint() {
   );
   for (const file of [
     ...files.sort(),
-    ...["package.json", "package-lock.json", "scripts/bundle.mjs"].map((name) => join(root, name)),
+    ...["package.json", "package-lock.json", "test/package-lock.json", "scripts/bundle.mjs"].map((name) =>
+      join(root, name),
+    ),
   ]) {
     const { mtimeMs, size } = statSync(file);
     hash.update(`${file}\0${mtimeMs}\0${size}\n`);

@@ -1,6 +1,6 @@
 // Adds to package-lock.json the optional packages for other platforms that it lacks. A registry that serves only some
 // platforms makes `npm install` leave them out, and `npm ci` then refuses its own lock (https://github.com/npm/cli/issues/9846).
-// Run it after each `npm install`; `complete-lock.mjs site` is for the lock of the site.
+// Run it after each `npm install`; `complete-lock.mjs test` and `complete-lock.mjs site` are for the locks of the tests and of the site.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

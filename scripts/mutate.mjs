@@ -129,7 +129,7 @@ if (values.list) {
 if (values.list || problems.length > 0) process.exit(problems.length > 0 ? 1 : 0);
 
 rmSync(copy, { recursive: true, force: true });
-for (const folder of ["src", "test", "scripts", "web"])
+for (const folder of ["src", "test", "scripts", "web", "node_modules"])
   cpSync(join(root, "dist", folder), join(copy, "dist", folder), { recursive: true });
 // They lie beside the program.
 cpSync(join(root, "skills"), join(copy, "skills"), { recursive: true });

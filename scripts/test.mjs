@@ -4,11 +4,25 @@ import { existsSync, readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { installTestPackages, testTool } from "./test-packages.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** The test files that take longest, longest first: they begin first, so that no core is idle while the last one runs. */
-const longest = ["sweep-scenarios", "sweep", "attack", "smoke", "parts", "mcp-conformance", "web"];
+const longest = [
+  ...["attack", "update", "smoke", "sweep", "sweep-scenarios", "update-refused", "tools-browser", "provenance"],
+  ...[
+    "owner-memory",
+    "parts",
+    "engine-suspects",
+    "cli-commands",
+    "service-command",
+    "run",
+    "go-programs",
+    "mcp-conformance",
+  ],
+  ...["doctor", "install", "web"],
+];
 /** One more than there are cores: many tests wait for clocks and processes. */
 const atOnce = Math.min(8, availableParallelism() + 1);
 
@@ -88,13 +102,14 @@ if (!existsSync(bin("tsc"))) {
   console.error('The tools are not installed. Run "npm ci" first.');
   process.exit(1);
 }
+installTestPackages();
 const checks = async () => {
   const style = ["check", "--error-on-warnings", "--diagnostic-level=warn", "--max-diagnostics=50", "."];
-  await check("style", bin("biome"), style);
+  await check("style", testTool("biome"), style);
   if (existsSync(join(root, "src", "web", "tsconfig.json"))) {
     await check("types of the web page", bin("tsc"), ["-p", "src/web/tsconfig.json", "--noEmit"]);
   }
-  await check("unused code", bin("knip"), ["--no-config-hints"]);
+  await check("unused code", testTool("knip"), ["--no-config-hints"]);
 };
 const [isBuilt] = await Promise.all([step("types and build", process.execPath, ["scripts/build.mjs"]), checks()]);
 if (!isBuilt) process.exit(1);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { makeFolder } from "../util/files/make-folder.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import {
   type CurrentPackages,
@@ -81,7 +82,7 @@ type Work = (folder: string, before: CurrentPackages | undefined, assertHeld: ()
 async function changing(home: string, work: Work): Promise<void> {
   const folder = join(home, packagesFolder);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     await using held = await claim(join(folder, claimName));
     await work(folder, currentOf(home), () => held.assertHeld());
   } catch (error) {

@@ -16,13 +16,13 @@ type Entry = z.output<typeof entry>;
 /** The `packages` of a package-lock.json: where each package lies, and by which hash it is known. */
 export type Locked = Readonly<Record<string, Entry>>;
 
-/** Made when the program is packed: what can be added, from the lock that it was tested with. */
+/** Made when the program is packed: what can be added, from the lock of the tests, which a checkout has itself. */
 export const packedLock = join("dist", "bundle", "optional-lock.json");
 
 /** The versions that this program was tested with. */
 export function readLock(): Locked {
   const { folder } = ownPackage();
-  const own = join(folder, "package-lock.json");
+  const own = join(folder, "test", "package-lock.json");
   const path = existsSync(own) ? own : join(folder, packedLock);
   return lockfile.parse(JSON.parse(readFileSync(path, "utf8"))).packages;
 }

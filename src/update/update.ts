@@ -1,6 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
+import { codeOf } from "../util/error-code.js";
 import { readCurrent, switchTo, versionsFolder } from "./current.js";
 import { UpdateError } from "./error.js";
 import { type GatewayPort, restartAs } from "./health.js";
@@ -96,7 +97,7 @@ class Attempt {
       if (error instanceof TakenBack) throw new UpdateError(error.message);
       await this.#note("failed", messageOf(error)).catch(() => {});
       if (signal.aborted) throw error;
-      throw new UpdateError(`${messageOf(error)} Nothing was changed: ${running} is in use.`, { cause: error });
+      throw new UpdateError(`${inWords(error)} Nothing was changed: ${running} is in use.`, { cause: error });
     }
   }
 
@@ -191,6 +192,12 @@ class Attempt {
     const line = { at: new Date().toISOString(), step, from: running, to: this.#to };
     await noteUpdate(home, note === undefined ? line : { ...line, note });
   }
+}
+
+function inWords(error: unknown): string {
+  const code = codeOf(error) ?? (error instanceof Error ? codeOf(error.cause) : undefined);
+  const isFull = code === "ENOSPC" || code === "EDQUOT";
+  return isFull ? "The disk is full. Free some space and run the command again." : messageOf(error);
 }
 
 class TakenBack extends Error {}

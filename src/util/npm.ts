@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { Fault } from "../errors.js";
 import { programEnvironment } from "./program-environment.js";
 
@@ -40,11 +40,14 @@ const always = [
  */
 export async function runNpm(args: readonly string[], options: NpmOptions = {}): Promise<string> {
   const { limitMs = longestMs, signal, cwd } = options;
-  // The one that belongs to this Node, also where the PATH of a service does not have it.
-  const beside = join(dirname(process.execPath), "npm");
+  const folder = dirname(process.execPath);
+  const beside = join(folder, "npm");
+  const env = programEnvironment();
+  // The npm that belongs to this Node, also where the PATH of a service does not have it; and npm looks for a Node there.
+  const searched = env.PATH ? `${folder}${delimiter}${env.PATH}` : folder;
   const child = spawn(existsSync(beside) ? beside : "npm", [...args, ...always], {
     ...(cwd === undefined ? {} : { cwd }),
-    env: programEnvironment(),
+    env: { ...env, PATH: searched },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: limitMs,
     signal,
@@ -66,20 +69,30 @@ export async function runNpm(args: readonly string[], options: NpmOptions = {}):
 
 function notStarted(error: Error): NpmError {
   return "code" in error && error.code === "ENOENT"
-    ? new NpmError("npm, which downloads the packages, was not found.", "Install npm, which belongs to Node.js.")
+    ? new NpmError("npm, which downloads packages, was not found.", "Install npm, which belongs to Node.js.")
     : new NpmError(`npm could not be started: ${error.message}.`, "", { cause: error });
 }
 
 const offline = /^(?:ENOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_\w+|EPIPE|ENOTCACHED)$/;
-const damaged = /EINTEGRITY|integrity checksum failed|TAR_BAD_ARCHIVE|TAR_ABORT|TAR_ENTRY|zlib/i;
+const refused = /^(?:EACCES|EPERM|EROFS)$/;
+const changed = /EINTEGRITY|integrity checksum failed/i;
+const damaged = /TAR_BAD_ARCHIVE|TAR_ABORT|TAR_ENTRY|zlib|ENOTDIR/i;
 const again = "Run the command again.";
-const whichRegistry = "Look at which registry npm uses: npm config get registry";
+const whichRegistry = "look at which registry npm uses: npm config get registry";
+const aside = /^(?:A complete log of this run|Log files were not written|You can rerun the command|$)/;
 
 /** What npm's own words come down to. */
 function failure(said: string, code: number | string): NpmError {
   const named = /npm (?:error|ERR!) (?:code|errno) (\S+)/.exec(said)?.[1] ?? "";
   const byName = named === "" ? "" : ` (${named})`;
   if (/ENOSPC/.test(said)) return new NpmError("The disk is full.", "Free some space and run the command again.");
+  if (refused.test(named)) {
+    const where = /npm (?:error|ERR!) path (.+)/.exec(said)?.[1] ?? "its files";
+    return new NpmError(
+      `npm cannot write ${where} (${named}).`,
+      "Let this account write there. If it is in npm's cache, name another folder for that: npm_config_cache=<folder>",
+    );
+  }
   if (/EROFS/.test(said)) return new NpmError("The disk cannot be written to: it is read-only.", "");
   if (named === "EBADENGINE")
     return new NpmError(
@@ -87,13 +100,18 @@ function failure(said: string, code: number | string): NpmError {
       "Install a newer Node.js first.",
     );
   if (named === "ENOENT" || named === "ENOLOCAL") return new NpmError("The file does not exist.", "Check its name.");
-  if (damaged.test(said))
+  if (changed.test(said))
     return new NpmError(
       "The download is damaged: its hash is not the one that was expected.",
-      `${again} If it fails again: ${whichRegistry}`,
+      `${again} If it fails again, ${whichRegistry}`,
+    );
+  if (damaged.test(said))
+    return new NpmError(
+      "The file is damaged, or it is not a package of npm.",
+      `${again} If it fails again, get the file again.`,
     );
   if (/^(?:E404|ETARGET|E401|E403)$/.test(named))
-    return new NpmError(`The package registry does not allow the download${byName}.`, whichRegistry);
+    return new NpmError(`The package registry does not allow the download${byName}.`, `To find out why, ${whichRegistry}`);
   if (offline.test(named) || /premature close|socket hang up|network|ERR_STREAM|aborted/i.test(said))
     return new NpmError(
       `The package registry could not be reached${byName}.`,
@@ -102,7 +120,7 @@ function failure(said: string, code: number | string): NpmError {
   const last = said
     .split("\n")
     .map((line) => line.replace(/^npm (?:error|warn|ERR!) ?/, "").trim())
-    .filter((line) => line !== "" && !line.startsWith("A complete log of this run"))
+    .filter((line) => !aside.test(line))
     .slice(-3);
   return new NpmError(`npm ended with ${code}. It says: ${last.join(" ") || "nothing"}`, "");
 }

@@ -13,6 +13,14 @@ export function projectFile(path: string): string {
   return join(folder, path);
 }
 
+/** The folder of an installed package: one that the program is made with, or one that only its tests need. */
+export function packageFolder(name: string): string {
+  const ofTests = projectFile(join("test", "node_modules", name));
+  return existsSync(ofTests) && !existsSync(projectFile(join("node_modules", name)))
+    ? ofTests
+    : projectFile(join("node_modules", name));
+}
+
 /**
  * The file that runs the program. `MAXCLAW_TEST_PROGRAM` names another one, for tests that are run once more against the
  * program as it is packed.

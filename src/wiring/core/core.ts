@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { CommandResults } from "../../api/commands/commands-api.js";
 import { restoreMarker } from "../../backup/marker.js";
@@ -29,6 +28,7 @@ import { GuardedStorage } from "../../sessions/storage/guarded.js";
 import type { StorageDriver } from "../../sessions/storage/storage.js";
 import { createWhyFull, type WhyFull } from "../../tools/folder-usage.js";
 import type { Releases } from "../../util/async/releases.js";
+import { makeFolder } from "../../util/files/make-folder.js";
 import { newId } from "../../util/ids.js";
 import type { GatewayOptions } from "../options.js";
 import { folderLimitsOf } from "./folder-limits.js";
@@ -85,8 +85,8 @@ export async function openCore(
   const { home, config: loaded, log, onBoundary, now } = options;
   const { config } = loaded;
   const sessionsDir = join(config.agents.defaults.workspace, ".sessions");
-  await makeFolder(home);
-  await makeFolder(sessionsDir);
+  await ownFolder(home);
+  await ownFolder(sessionsDir);
   const bus = createSystemBus<CommandResults>({ log });
   releases.defer(() => bus.destroy(), "event bus");
   const events = bus.asConsumer();
@@ -184,9 +184,9 @@ function dateOf(now: GatewayOptions["now"]): { readonly now?: () => Date } {
   return now === undefined ? {} : { now: () => new Date(now()) };
 }
 
-async function makeFolder(path: string): Promise<void> {
+async function ownFolder(path: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await makeFolder(path);
   } catch (error) {
     throw new ConfigError(`The folder ${path} cannot be created: ${messageOf(error)}. Check its owner and the disk.`, {
       cause: error,

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { join } from "node:path";
 import { test } from "node:test";
 import { startBridge } from "../../support/fakes/mcp/mcp-bridge.js";
-import { compiledFile, projectFile } from "../../support/project.js";
+import { compiledFile, packageFolder, projectFile } from "../../support/project.js";
 import { openCli } from "../../support/worlds/cli.js";
 
 // The official suite of the protocol, against us. What is expected to fail is named with its reason; whatever else fails, and
 // whatever does not fail any more, fails here.
 
-const suite = projectFile("node_modules/@modelcontextprotocol/conformance/dist/index.js");
+const suite = join(packageFolder("@modelcontextprotocol/conformance"), "dist", "index.js");
 const limitMs = 60_000;
 /** As many as a small machine runs at once. */
 const atOnce = 3;

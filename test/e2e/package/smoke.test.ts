@@ -6,13 +6,12 @@ import { compiledFile, projectFile } from "../../support/project.js";
 
 const run = promisify(execFile);
 
-/** Tests of the real program that go through much of it. */
+/** Tests of the real program that go through much of it; run.test.ts goes through channels, tools and MCP. */
 const files = [
   "e2e/cli/cli.test.js",
   "e2e/faults/crash.test.js",
   "e2e/turn/exec.test.js",
   "e2e/features/mcp-cli.test.js",
-  "e2e/channels/discord.test.js",
   "e2e/faults/storage.test.js",
 ];
 

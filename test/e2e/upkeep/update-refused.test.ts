@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { appendFile, chown, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { randomBytes } from "node:crypto";
+import { appendFile, chown, mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
+import { fillUp, mountSmallDisk } from "../../support/engine/small-disk.js";
 import { type ProgramRegistry, startProgramRegistry } from "../../support/fakes/program-registry.js";
+import { projectFile } from "../../support/project.js";
 import { withoutSmallDisk } from "../../support/worlds/needs.js";
 import { openUpdateWorld, packVersion } from "../../support/worlds/update-world.js";
 
@@ -83,22 +85,52 @@ test("what was killed halfway is told and removed by the next update", async () 
   assert.deepEqual(await world.versions(), ["0.2.0", "current"]);
 });
 
-test("on a full disk the old version stays, and there is a sentence", { skip: withoutSmallDisk() }, async () => {
+test("on a full or closed disk the old version stays, there is a sentence, and with room the next try goes well", {
+  skip: withoutSmallDisk(),
+}, async () => {
   await using registry = await startProgramRegistry();
   registry.versions = [{ version: "0.2.0", file: packed.sound }];
-  const disk = await mkdtemp(join(tmpdir(), "maxclaw-disk-"));
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=3m", "maxclaw-test", disk]);
-  try {
-    await using world = await openUpdateWorld(registry.url, join(disk, "home"));
-    const done = await world.run(["update"]);
+  using disk = mountSmallDisk("3m");
+  const remount = (how: string) => execFileSync("mount", ["-o", `remount,${how}`, disk.folder]);
+  await using world = await openUpdateWorld(registry.url, join(disk.folder, "home"));
+  // What a version takes of the libraries above the home is found above this one as well.
+  await symlink(projectFile("node_modules"), join(disk.folder, "node_modules"));
+  const failing = async (sentence: RegExp): Promise<void> => {
+    const done = await world.run(["update", "--to", "0.2.0"]);
     assert.equal(done.code, 1);
-    assert.match(done.stderr, /The disk is full\. .* Nothing was changed: 0\.1\.0 is in use\./);
+    assert.match(done.stderr, sentence);
+    assert.doesNotMatch(done.stderr, /\n {4}at /);
     assert.deepEqual(await world.versions(), []);
-    assert.equal((await world.run(["sessions", "list"])).code, 0);
-  } finally {
-    execFileSync("umount", ["-l", disk]);
-    await rm(disk, { recursive: true, force: true });
-  }
+    assert.equal((await world.run(["--version"])).stdout, "0.1.0\n");
+  };
+  await failing(/The disk is full\. .* Nothing was changed: 0\.1\.0 is in use\./);
+  assert.equal((await world.run(["sessions", "list"])).code, 0);
+  // Now there is room for the version, but not for the backup of what cannot be made smaller.
+  remount("size=60m");
+  await mkdir(join(world.home, "workspace"), { recursive: true });
+  await writeFile(join(world.home, "workspace", "film"), randomBytes(30_000_000));
+  fillUp(disk.folder, 20_000_000);
+  await failing(/The disk is full\. Free some space .* Nothing was changed: 0\.1\.0 is in use\./);
+  assert.deepEqual(await world.steps(), ["began", "failed", "began", "installed", "failed"]);
+  assert.deepEqual(await readdir(join(world.home, "backups")), []);
+  remount("ro");
+  const closed = await world.run(["update", "--to", "0.2.0"]);
+  assert.equal(closed.code, 1);
+  assert.match(closed.stderr, /update\.lock cannot be used: EROFS.* mount it for writing/);
+  remount("rw,size=200m");
+  const done = await world.run(["update", "--to", "0.2.0"]);
+  assert.equal(done.code, 0, done.stderr);
+  assert.deepEqual(await world.versions(), ["0.2.0", "current"]);
+});
+
+test("a file that is no package is not installed", async () => {
+  await using world = await openUpdateWorld("http://127.0.0.1:9");
+  const file = join(world.home, "page.tgz");
+  await writeFile(file, "<html>Not found</html>");
+  const done = await world.run(["update", "--from", file]);
+  assert.equal(done.code, 1);
+  assert.match(done.stderr, /The file is damaged, or it is not a package of npm\. .*Nothing was changed/);
+  assert.deepEqual(await world.versions(), []);
 });
 
 test("a chosen version counts only where it is newer and whole", async () => {

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { projectFile } from "../project.js";
+import { packageFolder } from "../project.js";
 
 const run = promisify(execFile);
 
@@ -79,7 +79,7 @@ export async function startFakeRegistry(names: readonly string[]): Promise<FakeR
 async function pack(name: string): Promise<Kept> {
   const folder = await mkdtemp(join(tmpdir(), "maxclaw-registry-"));
   try {
-    const source = projectFile(join("node_modules", name));
+    const source = packageFolder(name);
     await mkdir(join(folder, "all"));
     await symlink(source, join(folder, "all", "package"));
     await run("tar", [

@@ -88,11 +88,18 @@ export function fieldCountsIn(code: string): readonly { readonly name: string; r
   });
 }
 
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
+
 export function readSources(folder: string): readonly SourceFile[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
-    .map((entry) => {
-      const file = join(entry.parentPath, entry.name);
+  return filesBelow(folder)
+    .filter((file) => /\.tsx?$/.test(file))
+    .map((file) => {
       const raw = readFileSync(file, "utf8");
       const code = withoutComments(raw);
       const path = relative(folder, file).replaceAll("\\", "/");

@@ -16,7 +16,7 @@ export interface Change {
   readonly to: string;
 }
 
-/** Packs what was compiled as another version, with `npm pack`. Resolves with the file. */
+/** Packs what was compiled as another version, as `npm pack` does. Resolves with the file. */
 export async function packVersion(version: string, changes: readonly Change[] = []): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "maxclaw-pack-"));
   const staging = join(folder, "package");
@@ -33,10 +33,10 @@ export async function packVersion(version: string, changes: readonly Change[] = 
     if (changed === text) throw new Error(`${file} does not hold ${from}`);
     await writeFile(join(staging, file), changed);
   }
-  await run("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], { cwd: staging });
+  const file = join(folder, `maxclaw-${version}.tgz`);
+  await run("tar", ["-czf", file, "-C", folder, "package"]);
   await rm(staging, { recursive: true });
-  const [name = ""] = await readdir(folder);
-  return join(folder, name);
+  return file;
 }
 
 /** A home, and a gateway that something other than the test keeps running. */

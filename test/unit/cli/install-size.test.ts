@@ -1,26 +1,69 @@
 import assert from "node:assert/strict";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
+import { packageOptions } from "../../../src/util/packages/options.js";
 import { projectFile } from "../../support/project.js";
 
-test("the lock names no registry, and no package runs a script at install", async () => {
-  const lock = await readFile(projectFile("package-lock.json"), "utf8");
-  assert.doesNotMatch(lock, /"resolved": "https?:/);
-  const { packages } = JSON.parse(lock) as { packages: Record<string, { dev?: boolean; hasInstallScript?: boolean }> };
-  const scripted = Object.entries(packages).filter(([, { dev, hasInstallScript }]) => hasInstallScript && dev !== true);
-  assert.deepEqual(scripted, []);
+interface Entry {
+  readonly hasInstallScript?: boolean;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly inBundle?: boolean;
+}
+
+const locks = ["package-lock.json", "test/package-lock.json"];
+
+async function packagesOf(lock: string): Promise<Readonly<Record<string, Entry>>> {
+  return JSON.parse(await readFile(projectFile(lock), "utf8")).packages;
+}
+
+/** What a folder takes on disk, without folders of these names. */
+function bytesIn(folder: string, without: readonly string[]): number {
+  let bytes = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (without.includes(entry.name)) continue;
+    const path = join(folder, entry.name);
+    bytes += lstatSync(path).blocks * 512 + (entry.isDirectory() ? bytesIn(path, without) : 0);
+  }
+  return bytes;
+}
+
+for (const lock of locks) {
+  test(`${lock} names no registry, and no package runs a script at install`, async () => {
+    assert.doesNotMatch(await readFile(projectFile(lock), "utf8"), /"resolved": "https?:/);
+    const scripted = Object.entries(await packagesOf(lock)).filter(([, { hasInstallScript }]) => hasInstallScript);
+    assert.deepEqual(scripted, []);
+  });
+
+  test(`each package of ${lock} is known by its hash, also those for other machines`, async () => {
+    const unknown = Object.entries(await packagesOf(lock)).filter(
+      ([path, { integrity = "", link, inBundle }]) =>
+        path !== "" && link !== true && inBundle !== true && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity),
+    );
+    assert.deepEqual(
+      unknown.map(([path]) => path),
+      [],
+    );
+  });
+}
+
+test("what `npm ci` installs is at most 250 MB", async () => {
+  const places = Object.keys(await packagesOf("package-lock.json")).filter(
+    (place) => place !== "" && existsSync(projectFile(place)),
+  );
+  assert.ok(places.length > 150, `only ${places.length} packages are installed`);
+  // A package in another one has a line of its own.
+  const bytes = places.reduce((sum, place) => sum + bytesIn(projectFile(place), ["node_modules"]), 0);
+  assert.ok(bytes > 100e6 && bytes <= 250e6, `${Math.round(bytes / 1e6)} MB`);
 });
 
-test("each package of the lock is known by its hash, also those for other machines", async () => {
-  const { packages } = JSON.parse(await readFile(projectFile("package-lock.json"), "utf8")) as {
-    packages: Record<string, { integrity?: string; link?: boolean; inBundle?: boolean }>;
-  };
-  const unknown = Object.entries(packages).filter(
-    ([path, { integrity = "", link, inBundle }]) =>
-      path !== "" && link !== true && inBundle !== true && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity),
+test("what can be added to a home is not among what `npm ci` installs, but among what the tests use", async () => {
+  const [program, ofTests] = await Promise.all(locks.map(packagesOf));
+  const names = Object.values(packageOptions).flatMap(({ packages }) => packages);
+  const misplaced = names.filter(
+    (name) => program?.[`node_modules/${name}`] !== undefined || ofTests?.[`node_modules/${name}`] === undefined,
   );
-  assert.deepEqual(
-    unknown.map(([path]) => path),
-    [],
-  );
+  assert.deepEqual(misplaced, []);
 });

@@ -73,7 +73,7 @@ test("links and headings are found where they count, and not in code", () => {
   assert.deepEqual(linksOf(page), ["a.md#b"]);
 });
 
-for (const name of ["site", "release"])
+for (const name of ["site", "release", "test"])
   test(`${name} is a package of its own: pinned exactly, each package known by its hash, not part of the program`, () => {
     const { dependencies, devDependencies, overrides, workspaces } = JSON.parse(read(`${name}/package.json`));
     assert.equal(dependencies, undefined);
@@ -91,7 +91,7 @@ for (const name of ["site", "release"])
     const program = JSON.parse(read("package.json"));
     assert.equal(program.workspaces, undefined);
     assert.deepEqual(
-      program.files.filter((file: string) => /^(?:site|release)/.test(file)),
+      program.files.filter((file: string) => /^(?:site|release|test)/.test(file)),
       [],
     );
   });
