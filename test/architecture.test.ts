@@ -158,6 +158,7 @@ const table: readonly Row[] = [
       "packages/*",
       "pino-log",
       "providers/catalogue/presets",
+      "onboarding/*",
       "templates/**",
       "client/**",
       "gateway",
@@ -188,6 +189,12 @@ const table: readonly Row[] = [
       "mcp/settings",
       "mcp/try-server",
     ],
+  },
+  // Tries what somebody is about to write into the config, and finds out who they are.
+  {
+    files: "onboarding/**",
+    may: [...base, "config/*", "channels/platforms", "doctor/provider-answers"],
+    types: ["channels/channel"],
   },
   { files: "client/**", may: ["util/text/visible", "util/async/backoff"], types: ["events/**"] },
   {

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { openContext } from "../context.js";
-import { connectRunning } from "../gateway/connect.js";
 import { print, printJson, printTable } from "../text/output.js";
 
 export function addChannelsCommand(program: Command): void {
@@ -9,10 +8,13 @@ export function addChannelsCommand(program: Command): void {
     .description("List the channels that are switched on, and how each is connected")
     .option("--json", "as JSON")
     .action(async ({ json }: { readonly json?: true }) => {
+      const [{ connectRunning }, { channelsIn }] = await Promise.all([
+        import("../gateway/connect.js"),
+        import("../text/answers.js"),
+      ]);
       const context = await openContext();
       const client = await connectRunning(context);
       const { config, off } = context.loaded;
-      const { channelsIn } = await import("../text/answers.js");
       const channels =
         client === undefined
           ? [

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { CommandError, exitCodes } from "../exit.js";
-import { existingConfig } from "../gateway/first-config.js";
+import { existingConfig } from "../gateway/config-file.js";
 import { print } from "../text/output.js";
 
 /** What `mcp add` is told beside a name and a command. */

@@ -51,13 +51,6 @@ describe("commands that look at and change what a gateway holds", () => {
     assert.deepEqual([parsed.running, parsed.pid, parsed.state], [true, child.pid, "ready"]);
   });
 
-  it("say after a new config that the gateway which runs does not know it yet", async () => {
-    await using cli = await openCli();
-    await using _model = await withModel(cli, { text: "x" });
-    await startCliGateway(cli);
-    assert.match((await cli.run(["onboard", "--yes"])).stdout, /^Next: restart the gateway\./m);
-  });
-
   it("list and show skills", async () => {
     await using cli = await openCli();
     const folder = join(cli.home, "workspace", "skills", "tea");

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { Command } from "commander";
-import type { JsonObject } from "../../../config/substitute.js";
 import { type CommandContext, openContext } from "../../context.js";
 import { CommandError, exitCodes } from "../../exit.js";
 import { harmless, print, printJson, printNote } from "../../text/output.js";
@@ -96,22 +95,9 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
     await editConfig(path, [{ path: place }]);
   } else await editConfig(path, [await settingFrom(raw, place, typed, around)]);
   print(`${place.join(".")} was ${typed === undefined ? "taken out of" : "set in"} ${path}.`);
-  await tellWhatRuns(context, path, place.join("."));
-}
-
-/** Whether the gateway that runs has taken a change over. */
-async function tellWhatRuns(context: CommandContext, file: string, key: string): Promise<void> {
-  const { connectRunning } = await import("../../gateway/connect.js");
-  const client = await connectRunning(context);
-  if (client === undefined) return printNote("No gateway is running: it counts from the next start on.");
-  const { restart } = toObject(await client.get("/api/config/pending"));
-  const { path, problem } = toObject(toObject(await client.get("/api/status")).config);
-  if (path !== file) return printNote(`The running gateway uses another file: ${String(path ?? "none")}.`);
-  if (typeof problem === "string") return printNote(problem);
-  const isBelow = (one: string, other: string): boolean => one === other || one.startsWith(`${other}.`);
-  const due = Array.isArray(restart) ? restart.map(String).filter((one) => isBelow(one, key) || isBelow(key, one)) : [];
-  if (due.length === 0) printNote("The running gateway has taken it over.");
-  else printNote(`Restart the gateway for ${due.join(", ")} to count.`);
+  const { tellWhatCounts } = await import("../../gateway/what-counts.js");
+  if (!(await tellWhatCounts(context, path, [place.join(".")])))
+    printNote("No gateway is running: it counts from the next start on.");
 }
 
 async function checkConfig(flags: Flags): Promise<void> {
@@ -125,8 +111,4 @@ async function checkConfig(flags: Flags): Promise<void> {
 
 function refused(error: unknown): never {
   throw error instanceof Error ? new CommandError(error.message, exitCodes.config) : error;
-}
-
-function toObject(value: unknown): JsonObject {
-  return typeof value === "object" && value !== null ? Object.fromEntries(Object.entries(value)) : {};
 }

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
+import { startFakeListing } from "../../../support/fakes/models/fake-listing.js";
+import { type CliSandbox, openCli } from "../../../support/worlds/cli.js";
+import { withoutProgram } from "../../../support/worlds/needs.js";
+import { keys, openPty } from "../../../support/worlds/pty.js";
+
+const skip = withoutProgram("script");
+const telegramToken = "4242:of-the-bot";
+
+async function write(cli: CliSandbox, text: string): Promise<void> {
+  await mkdir(cli.home, { mode: 0o700 });
+  await writeFile(join(cli.home, "config.json"), text, { mode: 0o600 });
+}
+
+const read = (cli: CliSandbox): Promise<string> => readFile(join(cli.home, "config.json"), "utf8");
+
+describe("onboard in a terminal", { skip }, () => {
+  it("sets up provider, key, model, Telegram and its owner, and asks again for what was wrong", async () => {
+    await using cli = await openCli();
+    await using provider = await startFakeListing({ key: "sk-right", models: ["text-embed", "small", "large"] });
+    await using telegram = await startFakeTelegram({ token: telegramToken });
+    // A fake has an address of its own; everything else is answered.
+    const channels = `{ "telegram": { "apiRoot": "${telegram.url}" } }`;
+    await write(
+      cli,
+      `{\n  // mine\n  "channels": ${channels},\n  "tools": { "exec": { "timeout": 77 } } // stays\n}\n`,
+    );
+    await using pty = openPty(cli, ["onboard"]);
+
+    await pty.see(/Who runs the model\?/);
+    pty.type("another");
+    await pty.see(/another/i);
+    pty.type(keys.enter);
+    await pty.see(/Its name/);
+    pty.type(`no name${keys.enter}`);
+    await pty.see(/letters, digits/);
+    pty.type(`${"\u007f".repeat(7)}acme${keys.enter}`);
+    await pty.see(/Its address/);
+    pty.type(`nowhere${keys.enter}`);
+    await pty.see(/must begin with http/);
+    pty.type(`${"\u007f".repeat(7)}${provider.apiBase}${keys.enter}`);
+    await pty.see(/The API key of acme/);
+    pty.type(`sk-wrong${keys.enter}`);
+    await pty.see(/acme does not take the key: .*401/);
+    await pty.see(/The API key of acme/);
+    pty.type(`sk-right${keys.enter}`);
+    await pty.see(/takes the key, and has 3 models/);
+    await pty.see(/Which model\?[\s\S]*small[\s\S]*large[\s\S]*text-embed[\s\S]*Another one/);
+    pty.type(keys.down + keys.enter);
+
+    await pty.see(/Where do you want to write to it\?/);
+    pty.type(keys.enter);
+    await pty.see(/The bot's token/);
+    pty.type(`1:wrong${keys.enter}`);
+    await pty.see(/Telegram does not let us in: .*Unauthorized/);
+    await pty.see(/What now\?[\s\S]*Leave the channel out/);
+    pty.type(keys.enter);
+    await pty.see(/The bot's token/);
+    pty.type(`${telegramToken}${keys.enter}`);
+    await pty.see(/lets us in as @maxclaw_test_bot/);
+    await pty.see(/Who are you on telegram\?/);
+    pty.type(keys.enter);
+    const [, code = ""] = /: (\S+)$/.exec(await pty.see(/as a direct message: \S+-\S{4}/)) ?? [];
+    const stranger = { chat: { id: 66, type: "private" }, from: { id: 66, is_bot: false, first_name: "Eve" } };
+    const early = telegram.pushMessage({ ...stranger, text: "AAAA-AAAA" });
+    telegram.pushMessage({ text: `/start ${code.toLowerCase()}` });
+    await pty.see(/It was Ada \(42\), who now has a test message/);
+    await pty.see(/Next: maxclaw gateway/);
+    assert.equal(await pty.ended, 0);
+
+    const text = await read(cli);
+    assert.match(text, /\/\/ mine[\s\S]*"timeout": 77[\s\S]*\/\/ stays/);
+    const config = JSON.parse(text.replaceAll(/\/\/ (mine|stays)/g, ""));
+    assert.deepEqual(config.providers.acme, { apiBase: provider.apiBase, apiKey: "sk-right" });
+    assert.equal(config.agents.defaults.model, "acme/large");
+    assert.deepEqual(config.channels.telegram, { apiRoot: telegram.url, enabled: true, token: telegramToken });
+    assert.deepEqual(config.owners, ["telegram:42"]);
+    assert.deepEqual(
+      telegram.sent.map(({ chatId, text: said }) => [chatId, /this chat is yours/.test(said)]),
+      [["42", true]],
+      "nobody else was written to",
+    );
+    assert.ok(telegram.confirmedOffset <= early.updateId, "what a stranger wrote waits for the gateway");
+    assert.deepEqual(new Set(provider.requests.map((one) => one.split(" ")[1])), new Set(["/v1/models"]));
+    assert.ok(!pty.written.includes("sk-right") && !pty.written.includes(telegramToken), "no secret is shown");
+  });
+
+  it("keeps what was answered before Ctrl+C, says what, and writes nothing by halves", async () => {
+    await using cli = await openCli();
+    await using provider = await startFakeListing({ key: "k", models: ["small"] });
+    {
+      await using pty = openPty(cli, ["onboard"]);
+      await pty.see(/Who runs the model\?/);
+      pty.type(keys.ctrlC);
+      await pty.see(/Stopped\. Nothing was changed\./);
+      assert.equal(await pty.ended, 130);
+      assert.equal(existsSync(join(cli.home, "config.json")), false);
+    }
+    await using pty = openPty(cli, ["onboard", "--provider", "acme", "--api-base", provider.apiBase], {});
+    await pty.see(/The API key/);
+    pty.type(`k${keys.enter}`);
+    await pty.see(/Which model\?/);
+    pty.type(keys.enter);
+    await pty.see(/Where do you want to write/);
+    pty.type(keys.enter);
+    await pty.see(/The bot's token/);
+    pty.type(`half-a-tok${keys.ctrlC}`);
+    await pty.see(/Stopped\. Kept: acme with the model acme\/small\. To go on: maxclaw onboard/);
+    assert.equal(await pty.ended, 130);
+    const config = JSON.parse(await read(cli));
+    assert.deepEqual(config.channels.telegram, { enabled: false, token: "", allowFrom: [] });
+    assert.equal(config.agents.defaults.model, "acme/small");
+  });
+});
