@@ -59,11 +59,12 @@ export class FirstContact {
   }
 
   /**
-   * Waits for somebody who sends `code` in a direct chat. What others write meanwhile waits for the gateway.
+   * Waits for somebody who sends `code` in a direct chat. What others write meanwhile waits for the gateway. `onListening`
+   * is called once what is sent from then on arrives.
    *
    * @throws {Error} with one sentence when the connection is lost
    */
-  async waitForPerson(code: string, signal: AbortSignal): Promise<Person> {
+  async waitForPerson(code: string, onListening: () => void, signal: AbortSignal): Promise<Person> {
     using scope = linked(signal);
     const channel = await this.#open();
     let found: Person | undefined;
@@ -76,7 +77,7 @@ export class FirstContact {
       sent.catch(() => undefined);
       return { status: "accepted" };
     };
-    await channel.run(publish, () => undefined, scope.signal).catch((error: unknown) => this.#fail(error, signal));
+    await channel.run(publish, onListening, scope.signal).catch((error: unknown) => this.#fail(error, signal));
     if (found === undefined) throw signal.aborted ? signal.reason : new Error(`${this.#name} has ended the connection`);
     await sent?.catch((error: unknown) => this.#fail(error, signal));
     return found;

@@ -76,17 +76,26 @@ async function listened(
   using over = linked(setup.signal);
   let found: Person | undefined;
   let failure: string | undefined;
-  const wait = contact
-    .waitForPerson(code, waiting.signal)
-    .then(
-      (person) => {
-        found = person;
-      },
-      (error: unknown) => {
-        failure = waiting.signal.aborted ? undefined : messageOf(error);
-      },
-    )
-    .finally(() => over.abort());
+  setup.prompts?.say(`Connecting to ${name} …`);
+  let wait = Promise.resolve();
+  // What is sent before it is connected may not arrive.
+  await new Promise<void>((onListening) => {
+    wait = contact
+      .waitForPerson(code, onListening, waiting.signal)
+      .then(
+        (person) => {
+          found = person;
+        },
+        (error: unknown) => {
+          failure = waiting.signal.aborted ? undefined : messageOf(error);
+        },
+      )
+      .finally(() => {
+        over.abort();
+        onListening();
+      });
+  });
+  setup.signal.throwIfAborted();
   const where = account === undefined ? `on ${name}` : `to ${account} on ${name}`;
   try {
     await setup.prompts?.chooseUntil(

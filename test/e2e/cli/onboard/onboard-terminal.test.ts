@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { startFakeDiscord } from "../../../support/fakes/fake-discord.js";
 import { startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
+import { freePort } from "../../../support/fakes/free-port.js";
 import { startFakeListing } from "../../../support/fakes/models/fake-listing.js";
 import { type CliSandbox, openCli } from "../../../support/worlds/cli.js";
 import { withoutProgram } from "../../../support/worlds/needs.js";
@@ -115,5 +120,139 @@ describe("onboard in a terminal", { skip }, () => {
     const config = JSON.parse(await read(cli));
     assert.deepEqual(config.channels.telegram, { enabled: false, token: "", allowFrom: [] });
     assert.equal(config.agents.defaults.model, "acme/small");
+  });
+});
+
+describe("onboard in a terminal, when something is in the way", { skip }, () => {
+  it("says that a provider cannot be reached, and asks whether to go on", async () => {
+    await using cli = await openCli();
+    const base = `http://127.0.0.1:${await freePort()}/v1`;
+    await using pty = openPty(cli, ["onboard", "--provider", "acme", "--api-base", base, "--channel", "none"]);
+    await pty.see(/The API key of acme/);
+    pty.type(`k${keys.enter}`);
+    await pty.see(/acme could not be reached, so the key is not tested: .*ECONNREFUSED/);
+    await pty.see(/What now\?[\s\S]*Try again[\s\S]*Go on without a test/);
+    pty.type(keys.enter);
+    await pty.see(/acme could not be reached/);
+    await pty.see(/What now\?/);
+    pty.type(keys.down + keys.enter);
+    await pty.see(/Which model\?/);
+    pty.type(`m${keys.enter}`);
+    await pty.see(/Next: /);
+    assert.equal(await pty.ended, 0);
+    const config = JSON.parse(await read(cli));
+    assert.deepEqual(config.providers.acme, { apiBase: base, apiKey: "k" });
+    assert.equal(config.agents.defaults.model, "acme/m");
+  });
+
+  it("stops at once while a provider is silent", async () => {
+    await using cli = await openCli();
+    const silent = createServer(() => {}).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    // A server that listens on TCP has an object as its address.
+    const base = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`;
+    await using pty = openPty(cli, ["onboard", "--provider", "acme", "--api-base", base]);
+    await pty.see(/The API key of acme/);
+    const asked = once(silent, "request");
+    pty.type(`k${keys.enter}`);
+    await asked;
+    pty.type(keys.ctrlC);
+    await pty.see(/Stopped\. Nothing was changed\./, 5000);
+    assert.equal(await pty.ended, 130);
+    assert.equal(existsSync(join(cli.home, "config.json")), false);
+    silent.closeAllConnections();
+    silent.close();
+  });
+
+  it("changes on a rerun the one thing that is answered", async () => {
+    await using cli = await openCli();
+    await using provider = await startFakeListing({ key: "mine", models: ["small", "large"] });
+    const mine = `{
+  // the key of my sister
+  "providers": { "acme": { "apiBase": "${provider.apiBase}", "apiKey": "mine" } },
+  "agents": { "defaults": { "model": "acme/small" } },
+  "channels": { "telegram": { "enabled": true, "token": "1:x" } },
+  "owners": ["telegram:7"]
+}
+`;
+    await write(cli, mine);
+    await using pty = openPty(cli, ["onboard", "--provider", "acme", "--no-service"]);
+    await pty.see(/stays, but for what you answer/);
+    await pty.see(/Keep the key of acme that is there\?/);
+    pty.type(keys.enter);
+    await pty.see(/Which model\?[\s\S]*small[\s\S]*large/);
+    pty.type(keys.down + keys.enter);
+    await pty.see(/Where do you want to write to it\?[\s\S]*As it is: Telegram/);
+    pty.type(keys.enter);
+    await pty.see(/Set up: acme with the model acme\/large/);
+    assert.equal(await pty.ended, 0);
+    assert.equal(await read(cli), mine.replace("acme/small", "acme/large"));
+  });
+
+  it("leaves the listening when somebody wants to, asks again for an id that is none, and says what did not arrive", async () => {
+    await using cli = await openCli();
+    await using telegram = await startFakeTelegram({ token: telegramToken });
+    await write(cli, `{ "channels": { "telegram": { "apiRoot": "${telegram.url}" } } }`);
+    const flags = ["--channel", "telegram", "--token", telegramToken, "--no-service"];
+    await using pty = openPty(cli, ["onboard", ...flags]);
+    await pty.see(/Who runs the model\?/);
+    pty.type(`Nobody${keys.enter}`);
+    await pty.see(/lets us in as/);
+    await pty.see(/Who are you on telegram\?/);
+    pty.type(keys.enter);
+    await pty.see(/as a direct message: \S+-\S{4}/);
+    await pty.see(/Waiting for it/);
+    pty.type(keys.enter);
+    await pty.see(/Who are you on telegram\?/);
+    pty.type(keys.down + keys.enter);
+    await pty.see(/Your id there/);
+    pty.type(`@ada${keys.enter}`);
+    await pty.see(/"@ada" is not an id/);
+    telegram.failNext({
+      method: "sendMessage",
+      status: 403,
+      description: "Forbidden: bot can't initiate conversation",
+    });
+    pty.type(`${"\u007f".repeat(4)}42${keys.enter}`);
+    await pty.see(/The test message did not reach telegram:42: .*Forbidden.*Write to it there first/);
+    await pty.see(/Set up: Telegram \(@maxclaw_test_bot\) with telegram:42 as an owner/);
+    assert.equal(await pty.ended, 0);
+    assert.deepEqual(JSON.parse(await read(cli)).owners, ["telegram:42"]);
+  });
+
+  it("finds the owner on Discord by the code, and keeps nothing when it is stopped meanwhile", async () => {
+    await using cli = await openCli();
+    await using discord = await startFakeDiscord({ token: "of-the-bot" });
+    const mine = `{ "channels": { "discord": { "apiRoot": "${discord.url}" } } }\n`;
+    await write(cli, mine);
+    const flags = ["--provider", "ollama", "--offline", "--model", "m"];
+    assert.equal((await cli.run(["onboard", ...flags])).code, 0);
+    const before = await read(cli);
+    const channel = ["onboard", "--channel", "discord", "--token", "of-the-bot", "--no-service"];
+    for (const stops of [true, false]) {
+      await using pty = openPty(cli, channel);
+      await pty.see(/Who runs the model\?/);
+      pty.type(keys.enter);
+      await pty.see(/lets us in as maxbot/);
+      await pty.see(/Who are you on discord\?/);
+      pty.type(keys.enter);
+      const [, code = ""] = /: (\S+)$/.exec(await pty.see(/as a direct message: \S+-\S{4}/)) ?? [];
+      if (stops) {
+        pty.type(keys.ctrlC);
+        await pty.see(/Stopped\./);
+        assert.equal(await pty.ended, 130);
+        assert.equal(await read(cli), before);
+        continue;
+      }
+      const ada = { id: "77", username: "ada" };
+      discord.write({ channelId: discord.dmOf("77"), author: ada, content: code });
+      await pty.see(/It was ada \(77\), who now has a test message/);
+      await pty.see(/Next: /);
+      assert.equal(await pty.ended, 0);
+    }
+    const config = JSON.parse(await read(cli));
+    assert.deepEqual(config.owners, ["discord:77"]);
+    assert.equal(config.channels.discord.token, "of-the-bot");
+    assert.deepEqual(discord.messagesIn(discord.dmOf("77")).length, 2);
   });
 });
