@@ -65,7 +65,7 @@ class ScriptPty implements Pty {
     this.#child.stdin.write(text);
   }
 
-  async see(pattern: RegExp, limitMs = 15_000): Promise<string> {
+  async see(pattern: RegExp, limitMs = 30_000): Promise<string> {
     const unseen = (): string => stripVTControlCharacters(this.#written).slice(this.#seen);
     const find = (): RegExpExecArray | null => pattern.exec(unseen());
     await until(`${pattern} is on the screen`, () => this.#isOver || find() !== null, limitMs).catch(() => undefined);
