@@ -35,7 +35,7 @@ describe("onboard in a terminal", { skip }, () => {
       cli,
       `{\n  // mine\n  "channels": ${channels},\n  "tools": { "exec": { "timeout": 77 } } // stays\n}\n`,
     );
-    await using pty = openPty(cli, ["onboard"]);
+    await using pty = openPty(cli, ["onboard", "--no-service"]);
 
     await pty.see(/Who runs the model\?/);
     pty.type("another");
@@ -99,14 +99,14 @@ describe("onboard in a terminal", { skip }, () => {
     await using cli = await openCli();
     await using provider = await startFakeListing({ key: "k", models: ["small"] });
     {
-      await using pty = openPty(cli, ["onboard"]);
+      await using pty = openPty(cli, ["onboard", "--no-service"]);
       await pty.see(/Who runs the model\?/);
       pty.type(keys.ctrlC);
       await pty.see(/Stopped\. Nothing was changed\./);
       assert.equal(await pty.ended, 130);
       assert.equal(existsSync(join(cli.home, "config.json")), false);
     }
-    await using pty = openPty(cli, ["onboard", "--provider", "acme", "--api-base", provider.apiBase], {});
+    await using pty = openPty(cli, ["onboard", "--provider", "acme", "--api-base", provider.apiBase]);
     await pty.see(/The API key/);
     pty.type(`k${keys.enter}`);
     await pty.see(/Which model\?/);
@@ -127,7 +127,16 @@ describe("onboard in a terminal, when something is in the way", { skip }, () => 
   it("says that a provider cannot be reached, and asks whether to go on", async () => {
     await using cli = await openCli();
     const base = `http://127.0.0.1:${await freePort()}/v1`;
-    await using pty = openPty(cli, ["onboard", "--provider", "acme", "--api-base", base, "--channel", "none"]);
+    await using pty = openPty(cli, [
+      "onboard",
+      "--provider",
+      "acme",
+      "--api-base",
+      base,
+      "--channel",
+      "none",
+      "--no-service",
+    ]);
     await pty.see(/The API key of acme/);
     pty.type(`k${keys.enter}`);
     await pty.see(/acme could not be reached, so the key is not tested: .*ECONNREFUSED/);
