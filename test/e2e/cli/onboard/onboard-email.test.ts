@@ -16,8 +16,8 @@ describe("onboard and a mailbox", { skip: withoutMailServer() }, () => {
     // A server without TLS is none that is asked for: its owner has written so.
     const mine = JSON.stringify({ channels: { email: { imapUseSSL: false, imapUseTLS: false, smtpUseTLS: false } } });
     await writeFile(file, mine, { mode: 0o600 });
-    const address = `assistant@${server.domain}`;
-    const owner = `ada@${server.domain}`;
+    const address = server.addBox("assistant");
+    const owner = server.addBox("ada");
     const hosts = ["--imap", `127.0.0.1:${server.imapPort}`, "--smtp", `127.0.0.1:${server.smtpPort}`];
     const flags = ["onboard", "--channel", "email", "--address", address, ...hosts, "--token-stdin", "--owner", owner];
 
