@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { openCli } from "../../support/worlds/cli.js";
-import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
-import { withoutProgram } from "../../support/worlds/needs.js";
-import { keys, openPty } from "../../support/worlds/pty.js";
+import { openCli } from "../../../support/worlds/cli.js";
+import { startCliGateway, withModel } from "../../../support/worlds/cli-gateway.js";
+import { withoutProgram } from "../../../support/worlds/needs.js";
+import { keys, openPty } from "../../../support/worlds/pty.js";
 
 const esc = "\u001b";
 const markdown = "**Bold** and `code`.\n\n- one\n- two\n";

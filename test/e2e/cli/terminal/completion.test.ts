@@ -4,11 +4,11 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { commandNodes, knownArguments, knownOptions } from "../../../src/cli/completion/tree.js";
-import { createProgram } from "../../../src/cli/program.js";
-import { type CliSandbox, openCli } from "../../support/worlds/cli.js";
-import { withoutProgram } from "../../support/worlds/needs.js";
-import { keys, runInPty } from "../../support/worlds/pty.js";
+import { commandNodes, knownArguments, knownOptions } from "../../../../src/cli/completion/tree.js";
+import { createProgram } from "../../../../src/cli/program.js";
+import { type CliSandbox, openCli } from "../../../support/worlds/cli.js";
+import { withoutProgram } from "../../../support/worlds/needs.js";
+import { keys, runInPty } from "../../../support/worlds/pty.js";
 
 const run = promisify(execFile);
 const folderOf = (cli: CliSandbox): string => join(dirname(cli.home), "bin");
