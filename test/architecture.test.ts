@@ -159,6 +159,7 @@ const table: readonly Row[] = [
       "packages/*",
       "pino-log",
       "providers/catalogue/presets",
+      "onboarding/*",
       "templates/**",
       "client/**",
       "gateway",
@@ -189,6 +190,12 @@ const table: readonly Row[] = [
       "mcp/settings",
       "mcp/try-server",
     ],
+  },
+  // Tries what somebody is about to write into the config, and finds out who they are.
+  {
+    files: "onboarding/**",
+    may: [...base, "config/*", "channels/platforms", "doctor/provider-answers"],
+    types: ["channels/channel"],
   },
   { files: "client/**", may: ["util/text/visible", "util/async/backoff"], types: ["events/**"] },
   {
@@ -316,6 +323,7 @@ const wide: Readonly<Record<string, string>> = {
   "api/cron-api.ts CronJobView": "a document of HTTP",
   "api/gateway-status.ts GatewayStatus": "a document of HTTP",
   "bus/messages.ts InboundMessage": "a document of the journal",
+  "cli/onboard/flags.ts OnboardFlags": "the flags of a command, as commander gives them",
   "events/event.ts EventOf": "a document of wire and disk",
   "http/answer-projection.ts AnswerFrame": "a document of HTTP",
   "sessions/session.ts SessionMetadata": "a document of the disk, as the Go maxclaw wrote it",

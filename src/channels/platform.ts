@@ -7,8 +7,8 @@ import type { Channel, OwnChannelContext } from "./channel.js";
 export interface PlatformScope {
   readonly context: OwnChannelContext;
   readonly home: string;
-  /** Commands that people are offered. */
-  readonly commands: readonly { readonly command: string; readonly description: string }[];
+  /** Commands that people are offered. Absent: those that the platform shows stay. */
+  readonly commands?: readonly { readonly command: string; readonly description: string }[] | undefined;
   readonly log: Logger;
 }
 
@@ -44,9 +44,9 @@ export interface Platform<Section extends CommonSection> {
   readonly shape?: () => Promise<Shape>;
   open(section: Section, scope: PlatformScope): Promise<OpenedPlatform>;
   /**
-   * Logs in once, beside the channel that runs.
+   * Logs in once, beside the channel that runs. Resolves with how people find it there, e.g. `@max_bot`.
    *
    * @throws with what the platform said
    */
-  logIn(section: Section, scope: Pick<PlatformScope, "home" | "log">, signal: AbortSignal): Promise<void>;
+  logIn(section: Section, scope: Pick<PlatformScope, "home" | "log">, signal: AbortSignal): Promise<string | undefined>;
 }

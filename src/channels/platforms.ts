@@ -61,15 +61,19 @@ export async function openPlatform<K extends PlatformName>(
   return section?.enabled === true ? await platforms[name].open(section, scope) : undefined;
 }
 
-/** Logs in once with the section. False while there is none, or it lacks something. @throws what the platform said */
+/**
+ * Logs in once with the section. Undefined while there is none, or it lacks something; else how people find it there, where
+ * the platform says that.
+ *
+ * @throws what the platform said
+ */
 export async function tryPlatform<K extends PlatformName>(
   name: K,
   sections: SomeSections,
   scope: Pick<PlatformScope, "home" | "log">,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<{ readonly account: string | undefined } | undefined> {
   const section: Sections[K] | undefined = sections[name];
-  if (section === undefined || whatLacks(name, sections) !== undefined) return false;
-  await platforms[name].logIn(section, scope, signal);
-  return true;
+  if (section === undefined || whatLacks(name, sections) !== undefined) return undefined;
+  return { account: await platforms[name].logIn(section, scope, signal) };
 }

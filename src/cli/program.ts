@@ -15,6 +15,7 @@ import { addSecurityCommand } from "./commands/care/security.js";
 import { addServiceCommand } from "./commands/care/service.js";
 import { addUpdateCommand } from "./commands/care/update.js";
 import { addChannelsCommand } from "./commands/channels.js";
+import { addCompletionCommand } from "./commands/completion.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
 import { addGatewayCommand } from "./commands/gateway.js";
@@ -72,6 +73,7 @@ export function createProgram(): Command {
   addMigrateCommand(program);
   addUpdateCommand(program, version);
   addPackagesCommands(program);
+  addCompletionCommand(program);
   program
     .command("version")
     .description("Show the version")

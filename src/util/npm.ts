@@ -111,7 +111,10 @@ function failure(said: string, code: number | string): NpmError {
       `${again} If it fails again, get the file again.`,
     );
   if (/^(?:E404|ETARGET|E401|E403)$/.test(named))
-    return new NpmError(`The package registry does not allow the download${byName}.`, `To find out why, ${whichRegistry}`);
+    return new NpmError(
+      `The package registry does not allow the download${byName}.`,
+      `To find out why, ${whichRegistry}`,
+    );
   if (offline.test(named) || /premature close|socket hang up|network|ERR_STREAM|aborted/i.test(said))
     return new NpmError(
       `The package registry could not be reached${byName}.`,

@@ -1,5 +1,8 @@
+import { z } from "zod";
 import type { Platform } from "../platform.js";
 import { type DiscordSection, discord } from "./section.js";
+
+const account = z.looseObject({ username: z.string() });
 
 export const discordPlatform: Platform<DiscordSection> = {
   section: discord,
@@ -17,6 +20,6 @@ export const discordPlatform: Platform<DiscordSection> = {
   async logIn({ token = "", apiRoot }, _scope, signal) {
     const { openRest } = await import("./api.js");
     const { client } = await openRest({ token, apiRoot });
-    await client.get("/users/@me", { signal });
+    return account.safeParse(await client.get("/users/@me", { signal })).data?.username;
   },
 };

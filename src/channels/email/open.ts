@@ -24,12 +24,12 @@ export async function openEmail(config: EmailSection, { home, context, log }: Pl
   return { channel: createEmailChannel(withTokens(options, tokens), context), problems, noted };
 }
 
-/** Logs in at the mailbox's server once. @throws {ChannelError} */
+/** Logs in at the mailbox's server once. Resolves with the address that people write to. @throws {ChannelError} */
 export async function logIn(
   config: EmailSection,
   scope: Pick<PlatformScope, "home" | "log">,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   const found = toOptions(config, scope.home, scope.log);
   if (typeof found === "string") throw new Error(found);
   const { openImap } = await import("./receiving/imap.js");
@@ -38,6 +38,7 @@ export async function logIn(
   const tokens = login === undefined ? undefined : createTokens(login, join(scope.home, "email-auth.json"));
   using connection = await openImap(withTokens(options, tokens), signal);
   await connection.command((client) => client.noop());
+  return found.fromAddress;
 }
 
 function withTokens(options: EmailOptions, tokens: Tokens | undefined): EmailOptions {

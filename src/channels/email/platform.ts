@@ -13,6 +13,6 @@ export const emailPlatform: Platform<EmailSection> = {
 
   async logIn(section, scope, signal) {
     const { logIn } = await import("./open.js");
-    await logIn(section, scope, signal);
+    return await logIn(section, scope, signal);
   },
 };

@@ -19,6 +19,6 @@ export const telegramPlatform: Platform<TelegramSection> = {
   async logIn({ token = "", apiRoot, proxy }, _scope, signal) {
     const { openApi, toGrammySignal } = await import("./api.js");
     const { api } = await openApi({ token, apiRoot, proxy });
-    await api.getMe(toGrammySignal(signal));
+    return `@${(await api.getMe(toGrammySignal(signal))).username}`;
   },
 };

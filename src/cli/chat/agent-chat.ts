@@ -7,6 +7,7 @@ import { type AgentGateway, stopTurn } from "./agent-once.js";
 import { ask, type HumanQuestion } from "./answer.js";
 import { AnswerScreen } from "./answer-screen.js";
 import { followNews } from "./chat-news.js";
+import { shownAnswer } from "./markdown/answer-text.js";
 import { promptFor, type ReadLine } from "./question-prompt.js";
 import { type ChatStreams, ChatTerminal } from "./terminal.js";
 
@@ -78,6 +79,7 @@ class Conversation {
     }
     this.#wantsToLeave = true;
     if (this.#answering !== undefined) {
+      this.#answering.onActivity("Stopping the answer. Ctrl+C once more leaves.");
       void stopTurn(this.#gateway.client, this.#sessionKey);
       return;
     }
@@ -96,6 +98,8 @@ class Conversation {
       const { text, isError } = await ask({ sessionKey, content, messageId }, screen, this.#gateway, left);
       if (isError) screen.onNotice(text);
       else screen.finish(text);
+      // The gateway says it where there was no text yet.
+      if (this.#wantsToLeave && !/^stopped\.$/i.test(text.trim())) screen.onActivity("Stopped.");
     } catch (error) {
       if (this.#terminal.left.aborted) return;
       screen.onNotice(`maxclaw: ${messageOf(error)}`);
@@ -112,10 +116,17 @@ class Conversation {
       token: gateway.token,
     };
     return followNews(this.#sessionKey, source, (id) => this.#typed.has(id), {
-      onAnswer: (text) => this.#show(text),
+      onAnswer: (text) => this.#showAnswer(text),
       onActivity: (line) => this.#show(line, true),
       onQuestion: (key, question, closed) => this.#ask(key, question, closed, true),
     });
+  }
+
+  #showAnswer(text: string): void {
+    if (this.#terminal.left.aborted) return;
+    const screen = this.#terminal.isReading ? undefined : this.#answering;
+    if (screen === undefined) this.#terminal.showAbove(shownAnswer(text, this.#output));
+    else screen.onAnswer(text);
   }
 
   /** Above the line that is being typed, or among what is being answered. */

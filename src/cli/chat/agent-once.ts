@@ -1,7 +1,8 @@
 import { exitCodes } from "../exit.js";
 import { type ApiClient, segment } from "../gateway/api-client.js";
-import { dim, harmless, print, printNote } from "../text/output.js";
+import { dim, harmless, printNote } from "../text/output.js";
 import { ask, type HumanQuestion, type Question } from "./answer.js";
+import { shownAnswer } from "./markdown/answer-text.js";
 
 export interface AgentGateway {
   readonly client: ApiClient;
@@ -15,6 +16,7 @@ export async function askOnce(question: Question, gateway: AgentGateway): Promis
   const onInterrupt = (): void => {
     if (interrupted.signal.aborted) process.exit(130);
     interrupted.abort();
+    printNote(dim("· Stopping the answer. Ctrl+C once more leaves.", process.stderr));
     void stopTurn(gateway.client, question.sessionKey);
   };
   process.on("SIGINT", onInterrupt);
@@ -28,7 +30,7 @@ export async function askOnce(question: Question, gateway: AgentGateway): Promis
     };
     const answer = await ask(question, listener, gateway, new AbortController().signal);
     if (answer.isError) printNote(`maxclaw: ${harmless(answer.text)}`);
-    else print(answer.text);
+    else process.stdout.write(`${shownAnswer(answer.text, process.stdout)}\n`);
     if (interrupted.signal.aborted) return 130;
     return answer.isError ? exitCodes.failure : exitCodes.ok;
   } finally {

@@ -5,6 +5,7 @@ import type { EventOf, GatewayEvent } from "../../events/event.js";
 import { visible } from "../../util/text/visible.js";
 import { dim, harmless } from "../text/output.js";
 import { textOf } from "./chat-news.js";
+import { AnswerText } from "./markdown/answer-text.js";
 
 /** Where a session is shown. */
 export type ScreenOutput = Pick<NodeJS.WritableStream, "write"> & { readonly isTTY?: boolean };
@@ -71,7 +72,8 @@ export class AttachScreen {
   #showHistory({ payload, turn_id }: EventOf<"session_history_changed">): void {
     for (const { role, content } of payload.messages ?? []) {
       if (role === "user") this.#lines.line(quoted(content), false);
-      else this.#lines.line(role === "assistant" ? content : `· ${content}`, role !== "assistant");
+      else if (role === "assistant") this.#lines.answer(content);
+      else this.#lines.line(`· ${content}`);
     }
     const text = historyTexts[payload.kind];
     // A command's own answer says it.
@@ -88,7 +90,7 @@ export class AttachScreen {
     const { status, content = "" } = event.payload;
     // What a turn sends out is in the turn's own messages already, except for what its tools send.
     const isOwn = event.turn_id === undefined || /^exe_\w+-n/.test(event.payload.outbound_id);
-    if (status === "queued" && isOwn && content !== "") this.#lines.line(content, false);
+    if (status === "queued" && isOwn && content !== "") this.#lines.answer(content);
     else this.#showNotice(event);
   }
 
@@ -107,17 +109,16 @@ export class AttachScreen {
 /** Lines of a terminal, the last of which may still be open. */
 class ScreenLines {
   readonly #output: ScreenOutput;
-  #isOpen = false;
+  readonly #text: AnswerText;
 
   constructor(output: ScreenOutput) {
     this.#output = output;
+    this.#text = new AnswerText(output);
   }
 
-  /** Goes on with the open line. */
+  /** Goes on with the open line of an answer. */
   write(text: string): void {
-    if (text === "") return;
-    this.#output.write(harmless(text));
-    this.#isOpen = !text.endsWith("\n");
+    this.#text.write(text);
   }
 
   line(text: string, isQuiet = true): void {
@@ -125,9 +126,15 @@ class ScreenLines {
     this.#output.write(`${isQuiet ? dim(harmless(text), this.#output) : harmless(text)}\n`);
   }
 
+  /** A whole answer, on lines of its own. */
+  answer(text: string): void {
+    this.endLine();
+    this.write(text);
+    this.endLine();
+  }
+
   endLine(): void {
-    if (this.#isOpen) this.#output.write("\n");
-    this.#isOpen = false;
+    this.#text.endLine();
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CommandContext } from "../context.js";
 import type { GatewayHandle } from "../gateway/port.js";
-import { parsePort } from "../text/port.js";
+import { parsePort } from "../parse-port.js";
 
 interface GatewayFlags {
   readonly port?: number;

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { NewServer } from "../mcp/config.js";
+import { parsePort } from "../parse-port.js";
 import { print } from "../text/output.js";
-import { parsePort } from "../text/port.js";
 
 export function addMcpCommand(program: Command, version: string): void {
   const mcp = program.command("mcp").description("Servers that offer tools, and the gateway as such a server");

@@ -1,96 +1,35 @@
-import type { Command } from "commander";
-import { CommandError, exitCodes } from "../exit.js";
-import type { FirstChoice } from "../gateway/first-config.js";
-import { print } from "../text/output.js";
-
-interface OnboardFlags extends FirstChoice {
-  readonly yes?: true;
-  readonly force?: true;
-}
+import { type Command, Option } from "commander";
+import type { OnboardFlags } from "../onboard/flags.js";
 
 export function addOnboardCommand(program: Command): void {
   program
     .command("onboard")
-    .description("Write a first config and workspace")
-    .option("-y, --yes", "ask nothing")
-    .option("--force", "replace what is there; a copy of it is kept")
+    .description("Set up the model, a channel and the service, step by step; also what is there already")
+    .option("-y, --yes", "ask nothing: the flags say everything")
+    .option("--force", "begin with a new config; a copy of the old one is kept")
+    .option("--offline", "test nothing: ask no provider and no platform")
     .option("--provider <name>", "who runs the model, e.g. openrouter, anthropic, openai, ollama")
-    .option(
-      "--api-key <key>",
-      "the provider's key; without it the environment is asked at each start, e.g. OPENAI_API_KEY",
-    )
+    .option("--key, --api-key <key>", "the provider's key; others on this machine can see it here")
+    .option("--key-env <variable>", "the variable that holds the key; the config names it")
+    .option("--key-stdin", "read the key from a pipe")
     .option("--api-base <url>", "the provider's address, if it is not its usual one")
     .option("--model <id>", "the model, as the provider names it")
+    .addOption(
+      new Option("--channel <name>", "where you write to it").choices(["telegram", "discord", "email", "none"]),
+    )
+    .option("--token <token>", "the bot's token, or the mailbox's password; others on this machine can see it here")
+    .option("--token-env <variable>", "the variable that holds it; the config names it")
+    .option("--token-stdin", "read it from a pipe, behind the key")
+    .option("--address <mail>", "with --channel email: the mailbox of the assistant")
+    .option("--imap <host>", "with --channel email: the server that it is read from, also host:port")
+    .option("--smtp <host>", "with --channel email: the server that it sends through, also host:port")
+    .option("--consent", "with --channel email: the mailbox's owner agrees that a program reads it")
+    .option("--owner <id>", "who may command everything from that channel, e.g. 123456789; gets a test message")
+    .option("--service", "let the system start the gateway")
+    .option("--no-service", "do not ask for that")
     .action(async (flags: OnboardFlags) => {
-      if (flags.provider === undefined && (flags.apiKey ?? flags.apiBase) !== undefined)
-        throw new CommandError("Whose key or address is that? Name the provider with --provider.", exitCodes.usage);
-      if (flags.provider !== undefined && !/^[a-z0-9][a-z0-9_-]*$/i.test(flags.provider))
-        throw new CommandError("A provider's name has letters, digits, - and _ only.", exitCodes.usage);
-      await onboard(flags, flags.yes !== true && process.stdin.isTTY && process.stderr.isTTY);
+      const { Onboarding } = await import("../onboard/run.js");
+      const mayAsk = flags.yes !== true && process.stdin.isTTY && process.stderr.isTTY;
+      process.exitCode = await new Onboarding(flags, mayAsk).run();
     });
-}
-
-async function onboard(flags: OnboardFlags, mayAsk: boolean): Promise<void> {
-  const [{ openContext }, { changeTold }, { writeTemplates }, { confirm }, firstConfig] = await Promise.all([
-    import("../context.js"),
-    import("../gateway/tell-change.js"),
-    import("../../templates/write.js"),
-    import("../chat/question.js"),
-    import("../gateway/first-config.js"),
-  ]);
-  const { existingConfig, needsAddress, writeFirstConfig } = firstConfig;
-  const { home } = await openContext();
-  const existing = existingConfig(home);
-  const isReplacing =
-    flags.force === true ||
-    (existing !== undefined && mayAsk && (await confirm(`${existing} exists. Replace it? A copy is kept.`)));
-  if (existing !== undefined && !isReplacing) {
-    print(`Kept ${existing}: --force replaces it and keeps a copy`);
-  } else {
-    const choice = mayAsk && flags.provider === undefined ? { ...flags, ...(await askForProvider()) } : flags;
-    if (choice.provider !== undefined && needsAddress(choice.provider) && choice.apiBase === undefined)
-      throw new CommandError(
-        `maxclaw does not know the address of the provider ${choice.provider}. Give it with --api-base.`,
-        exitCodes.usage,
-      );
-    for (const path of await writeFirstConfig(home, choice)) print(`Wrote ${path}`);
-    if (choice.provider !== undefined && choice.model === undefined)
-      print(`No model is chosen yet: set agents.defaults.model, e.g. to "${choice.provider}/<model>"`);
-  }
-  // Read again, for the workspace of a config that was kept.
-  const context = await openContext();
-  const { loaded } = context;
-  const { workspace } = loaded.config.agents.defaults;
-  for (const name of await writeTemplates(workspace, { overwrite: flags.force === true }))
-    print(`Wrote ${workspace}/${name}`);
-  for (const problem of loaded.problems) print(`Problem: ${problem}`);
-  if (existing !== undefined && !isReplacing && (flags.provider ?? flags.model) !== undefined)
-    throw new CommandError("The provider and model were not written, because there is a config already.");
-  const told = await changeTold(context, loaded.path ?? "").catch(() => undefined);
-  if (told !== undefined) print(told);
-  print(`Next: ${told === undefined ? "maxclaw gateway, or " : ""}maxclaw agent to talk right here`);
-}
-
-async function askForProvider(): Promise<FirstChoice> {
-  const [{ askPerson }, { isLocal, keyVariable, needsAddress }] = await Promise.all([
-    import("../chat/question.js"),
-    import("../gateway/first-config.js"),
-  ]);
-  const provider = await askPerson(
-    "Who runs the model? (openrouter, anthropic, openai, ollama …; empty for none yet) ",
-  );
-  if (provider === "") return {};
-  const isUnknown = needsAddress(provider);
-  const apiBase = isUnknown ? await askPerson("Its address? (e.g. http://127.0.0.1:8000/v1) ") : "";
-  const withoutKey = isUnknown ? "empty for none" : `empty takes it from ${keyVariable(provider)} at each start`;
-  const apiKey = isLocal(provider)
-    ? ""
-    : await askPerson(`Its API key? (not shown; ${withoutKey}) `, { isHidden: true });
-  const model = await askPerson("Which model? (as the provider names it) ");
-  return {
-    provider,
-    ...(apiBase === "" ? {} : { apiBase }),
-    ...(apiKey === "" ? {} : { apiKey }),
-    ...(model === "" ? {} : { model }),
-  };
 }

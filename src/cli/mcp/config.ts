@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { CommandError, exitCodes } from "../exit.js";
-import { existingConfig } from "../gateway/first-config.js";
+import { existingConfig } from "../gateway/config-file.js";
 import { print } from "../text/output.js";
 
 /** What `mcp add` is told besides a name and a command. */
@@ -38,7 +38,7 @@ export async function addServer(name: string, command: readonly string[], flags:
   const { editConfig } = await import("../../config/edit.js");
   await editConfig(file, [{ path: [...(found ?? serverKeys[0]), name], value: section }]);
   print(`${name} is in ${file}. Try it: maxclaw mcp test ${name}`);
-  await tellChange(file, name);
+  await printEffect(file, name);
 }
 
 export async function removeServer(name: string): Promise<void> {
@@ -53,7 +53,7 @@ export async function removeServer(name: string): Promise<void> {
   await editConfig(file, [{ path: [...found, name] }]);
   await createLoginStore((await openContext()).home).remove(name);
   print(`${name} was removed from ${file}.`);
-  await tellChange(file, name);
+  await printEffect(file, name);
 }
 
 async function configFile(): Promise<string> {
@@ -69,12 +69,12 @@ async function findServer(file: string, name: string): Promise<readonly string[]
   return undefined;
 }
 
-/** Whether the gateway that runs has taken it over. */
-async function tellChange(file: string, name: string): Promise<void> {
-  const [{ openContext }, { changeTold }] = await Promise.all([
+/** Whether the running gateway uses it already. */
+async function printEffect(file: string, name: string): Promise<void> {
+  const [{ openContext }, { describeEffect }] = await Promise.all([
     import("../context.js"),
-    import("../gateway/tell-change.js"),
+    import("../gateway/config-effect.js"),
   ]);
-  const told = await changeTold(await openContext(), file, `tools.mcpServers.${name}`).catch(() => undefined);
-  if (told !== undefined) print(told);
+  const effect = await describeEffect(await openContext(), file, [`tools.mcpServers.${name}`]).catch(() => undefined);
+  if (effect !== undefined) print(effect);
 }

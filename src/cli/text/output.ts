@@ -45,10 +45,14 @@ function withoutSteering(text: string): string {
   return text.replaceAll(steeringButGray, (mark) => (mark.length > 1 ? mark : ""));
 }
 
-/** Gray where the terminal can; `NO_COLOR` is respected. */
+/** Gray where the terminal can. */
 export function dim(text: string, stream: { readonly isTTY?: boolean }): string {
-  const isColored = stream.isTTY === true && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
-  return isColored ? `\u001b[2m${text}\u001b[22m` : text;
+  return isColored(stream) ? `\u001b[2m${text}\u001b[22m` : text;
+}
+
+/** A terminal that can colour and is to; `NO_COLOR` is respected. */
+export function isColored(stream: { readonly isTTY?: boolean | undefined }): boolean {
+  return stream.isTTY === true && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
 }
 
 function oneLine(text: string): string {

@@ -7,6 +7,8 @@ export interface ModelsAddress {
   readonly apiFormat: "openai" | "anthropic";
   readonly apiKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Where a list is given to anybody: what refuses a wrong key. */
+  readonly keyPath?: string | undefined;
 }
 
 const limitMs = 10_000;
@@ -34,17 +36,24 @@ export async function listModels(
   if (apiKey !== undefined) headers.set(...loginOf(apiKey, isAnthropic));
   const said = (text: string): string => (apiKey === undefined ? text : text.replaceAll(apiKey, "***"));
   using scope = linked(signal, limitMs);
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(url, { headers, signal: scope.signal, redirect: "error" });
-    onAnswer?.(response);
-    text = await boundedText(response);
-  } catch (cause) {
-    const why = scope.signal.aborted ? `no answer within ${limitMs / 1000} s` : reasonOf(cause);
-    throw new Error(`${hostOf(base)} cannot be reached: ${said(why)}.`, { cause });
+  const read = async (from: string): Promise<{ readonly response: Response; readonly text: string }> => {
+    try {
+      const response = await fetch(from, { headers, signal: scope.signal, redirect: "error" });
+      onAnswer?.(response);
+      return { response, text: await boundedText(response) };
+    } catch (cause) {
+      const why = scope.signal.aborted ? `no answer within ${limitMs / 1000} s` : reasonOf(cause);
+      throw new Error(`${hostOf(base)} cannot be reached: ${said(why)}.`, { cause });
+    }
+  };
+  const refusal = ({ status }: Response, body: string): Error =>
+    new Error(`${hostOf(base)} answered ${status}: ${said(body.slice(0, 300))}`);
+  if (apiKey !== undefined && address.keyPath !== undefined) {
+    const { response, text } = await read(`${base}${address.keyPath}`);
+    if (response.status === 401 || response.status === 403) throw refusal(response, text);
   }
-  if (!response.ok) throw new Error(`${hostOf(base)} answered ${response.status}: ${said(text.slice(0, 300))}`);
+  const { response, text } = await read(url);
+  if (!response.ok) throw refusal(response, text);
   const parsed = listing.safeParse(parse(text));
   if (!parsed.success) throw new Error(`${hostOf(base)} answered, but not with a list of models. Check the address.`);
   return parsed.data.data.map(({ id, name, display_name }) => {

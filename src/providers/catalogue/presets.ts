@@ -7,6 +7,8 @@ export interface Preset {
   readonly apiFormat: "openai" | "anthropic";
   /** Runs on one's own machine and wants no key. */
   readonly isLocal?: boolean;
+  /** What looks at the key, where everybody gets the list of models. */
+  readonly keyPath?: string;
 }
 
 const openai = "openai" as const;
@@ -15,7 +17,7 @@ const openai = "openai" as const;
 export const presets: Readonly<Record<string, Preset>> = {
   openai: { apiBase: "https://api.openai.com/v1", apiFormat: openai },
   anthropic: { apiBase: "https://api.anthropic.com", apiFormat: "anthropic" },
-  openrouter: { apiBase: "https://openrouter.ai/api/v1", apiFormat: openai },
+  openrouter: { apiBase: "https://openrouter.ai/api/v1", apiFormat: openai, keyPath: "/key" },
   deepseek: { apiBase: "https://api.deepseek.com/v1", apiFormat: openai },
   zhipu: { apiBase: "https://open.bigmodel.cn/api/paas/v4", apiFormat: openai },
   groq: { apiBase: "https://api.groq.com/openai/v1", apiFormat: openai },
@@ -69,6 +71,8 @@ export interface UsableProvider {
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly limits: Partial<TimeLimits>;
   readonly models: readonly ModelSettings[];
+  /** As the preset has it. */
+  readonly keyPath?: string | undefined;
 }
 
 /** A model on one's own machine may have to be loaded first, and reads a long prompt slowly. */
@@ -92,7 +96,7 @@ export function toUsable(name: string, settings: ProviderSettings | undefined): 
   const apiFormat = settings.apiFormat ?? preset?.apiFormat ?? "openai";
   const { headers, models } = settings;
   const limits = { ...(preset?.isLocal === true ? localLimits : {}), ...limitsOf(settings) };
-  return { name, apiKey, apiBase, apiFormat, headers, limits, models };
+  return { name, apiKey, apiBase, apiFormat, headers, limits, models, keyPath: preset?.keyPath };
 }
 
 function limitsOf({ timeouts = {} }: ProviderSettings): Partial<TimeLimits> {

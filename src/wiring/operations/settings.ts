@@ -101,7 +101,8 @@ async function modelsOf(file: SettingsFile, wanted: ProviderTry, signal: AbortSi
     throw bad("API key is required");
   const apiFormat = wanted.apiFormat ?? own?.apiFormat ?? preset?.apiFormat ?? "openai";
   const apiKey = isSent ? wanted.apiKey : own?.apiKey;
-  const address = { apiBase: isUsual && usual !== undefined ? usual : apiBase, apiFormat, apiKey };
+  const { keyPath } = preset ?? {};
+  const address = { apiBase: isUsual && usual !== undefined ? usual : apiBase, apiFormat, apiKey, keyPath };
   try {
     return await listModels({ ...address, ...(isUsual && !isSent ? { headers: own?.headers } : {}) }, signal);
   } catch (error) {

@@ -20,7 +20,9 @@ export async function tryChannel(
   if (reason !== undefined) throw failed(reason);
   using scope = linked(signal, limitMs);
   try {
-    if (isPlatformName(name) && (await tryPlatform(name, config.channels, { home, log }, scope.signal))) return;
+    const isTried =
+      isPlatformName(name) && (await tryPlatform(name, config.channels, { home, log }, scope.signal)) !== undefined;
+    if (isTried) return;
   } catch (error) {
     const said = scope.signal.aborted ? `no answer within ${limitMs / 1000} s` : messageOf(error);
     throw failed(secrets.reduce((text, secret) => text.replaceAll(secret, "***"), said));

@@ -51,18 +51,6 @@ describe("commands that look at and change what a gateway holds", () => {
     assert.deepEqual([parsed.running, parsed.pid, parsed.state], [true, child.pid, "ready"]);
   });
 
-  it("say after a new config what the gateway which runs makes of it", async () => {
-    await using cli = await openCli();
-    await using _model = await withModel(cli, { text: "x" });
-    await startCliGateway(cli);
-    const { stdout } = await cli.run(["onboard", "--yes", "--force", "--provider", "ollama", "--model", "tiny"]);
-    assert.match(
-      stdout,
-      /^Restart the gateway for reactors\.live to count\.\nNext: maxclaw agent to talk right here$/m,
-    );
-    assert.match((await cli.run(["status"])).stdout, /^Model: +ollama\/tiny/m);
-  });
-
   it("list and show skills", async () => {
     await using cli = await openCli();
     const folder = join(cli.home, "workspace", "skills", "tea");

@@ -85,7 +85,10 @@ test("each key of the config is either taken over by the gateway that runs or na
 
 test("docs/config.md says of each of them that it is taken over, and of no other key", async () => {
   const docs = await readFile(projectFile("docs/config.md"), "utf8");
-  const table = docs.slice(docs.indexOf("| Taken over"), docs.indexOf("Everything else counts from the next start"));
+  const table = docs.slice(
+    docs.indexOf("| Applied at once"),
+    docs.indexOf("Everything else takes effect at the next start"),
+  );
   const said = [...table.matchAll(/`([^`]+)`(:?)/g)].map(([, name = "", colon]) => ({ name, isHead: colon === ":" }));
   const heads = said.filter(({ isHead }) => isHead).map(({ name }) => name);
   const whole = said.filter(({ isHead }) => !isHead).map(({ name }) => name);

@@ -8,6 +8,9 @@ import { compiledFile, programFile, projectFile } from "../project.js";
 /** A home of its own and the real program, until disposed. */
 export interface CliSandbox extends AsyncDisposable {
   readonly home: string;
+  /** What is started, as the arguments of Node, and the variables that it sees. */
+  readonly program: string;
+  readonly env: Readonly<Record<string, string>>;
   /** Runs a command to its end, 20 s at most. */
   run(args: readonly string[], options?: RunOptions): Promise<CliResult>;
   /** Starts a command that goes on. It is killed when the sandbox is disposed. */
@@ -32,15 +35,17 @@ export async function openCli(): Promise<CliSandbox> {
   const program = await installBin(folder);
   const children = new Set<ChildProcessWithoutNullStreams>();
 
+  const inherited = { PATH: process.env.PATH ?? "", HOME: folder, NO_COLOR: "1", MAXCLAW_HOME: home };
   const start = (args: readonly string[], { env = {} }: RunOptions = {}): ChildProcessWithoutNullStreams => {
-    const inherited = { PATH: process.env.PATH ?? "", HOME: folder, NO_COLOR: "1" };
-    const child = spawn(process.execPath, [program, ...args], { env: { ...inherited, MAXCLAW_HOME: home, ...env } });
+    const child = spawn(process.execPath, [program, ...args], { env: { ...inherited, ...env } });
     children.add(child);
     child.once("close", () => children.delete(child));
     return child;
   };
   return {
     home,
+    program,
+    env: inherited,
     start,
     run: (args, options = {}) => finish(start(args, options), options.stdin),
     async [Symbol.asyncDispose]() {

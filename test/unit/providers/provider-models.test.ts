@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { silentLog } from "../../../src/log.js";
+import { listModels } from "../../../src/providers/catalogue/list-models.js";
 import { createModels } from "../../../src/providers/catalogue/models.js";
-import type { ProviderSettings } from "../../../src/providers/catalogue/presets.js";
+import { type ProviderSettings, toUsable } from "../../../src/providers/catalogue/presets.js";
+import { startFakeListing } from "../../support/fakes/models/fake-listing.js";
 
 function modelsOf(
   providers: Readonly<Record<string, ProviderSettings>>,
@@ -38,5 +40,18 @@ describe("what status says about the models", () => {
       "maxclaw does not know the address of the provider acme. Set providers.acme.apiBase.",
     ]);
     assert.deepEqual(modelsOf({ openai: works }).problems(), []);
+  });
+});
+
+describe("the list of a provider's models", () => {
+  test("is no proof of a key where everybody gets it: the key is asked about by itself", async () => {
+    await using provider = await startFakeListing({ key: "right", models: ["a/b"], listsOpenly: true });
+    const ask = (apiKey: string) => {
+      const usable = toUsable("openrouter", { apiKey, apiBase: provider.apiBase, models: [] });
+      assert.ok(usable);
+      return listModels(usable, new AbortController().signal);
+    };
+    assert.deepEqual(await ask("right"), [{ id: "a/b", name: "a/b" }]);
+    await assert.rejects(ask("wrong"), /answered 401/);
   });
 });

@@ -95,9 +95,9 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
     await editConfig(path, [{ path: place }]);
   } else await editConfig(path, [await settingFrom(raw, place, typed, around)]);
   print(`${place.join(".")} was ${typed === undefined ? "taken out of" : "set in"} ${path}.`);
-  const { changeTold } = await import("../../gateway/tell-change.js");
-  const told = await changeTold(context, path, place.join("."));
-  printNote(told ?? "No gateway is running: it counts from the next start on.");
+  const { describeEffect } = await import("../../gateway/config-effect.js");
+  const effect = await describeEffect(context, path, [place.join(".")]);
+  printNote(effect ?? "No gateway is running: the change takes effect at the next start.");
 }
 
 async function checkConfig(flags: Flags): Promise<void> {

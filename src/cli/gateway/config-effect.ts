@@ -2,11 +2,12 @@ import type { JsonObject } from "../../config/substitute.js";
 import type { CommandContext } from "../context.js";
 import { connectRunning } from "./connect.js";
 
-/**
- * What the gateway that runs has made of a change of `file`, at `key` or anywhere in it, as a sentence; undefined where none
- * runs.
- */
-export async function changeTold(context: CommandContext, file: string, key?: string): Promise<string | undefined> {
+/** Whether the running gateway uses these changed keys of `file` already, as a sentence; undefined when no gateway runs. */
+export async function describeEffect(
+  context: CommandContext,
+  file: string,
+  keys: readonly string[],
+): Promise<string | undefined> {
   const client = await connectRunning(context);
   if (client === undefined) return undefined;
   const { restart } = toObject(await client.get("/api/config/pending"));
@@ -14,10 +15,11 @@ export async function changeTold(context: CommandContext, file: string, key?: st
   if (path !== file) return `The running gateway uses another file: ${String(path ?? "none")}.`;
   if (typeof problem === "string") return problem;
   const isBelow = (one: string, other: string): boolean => one === other || one.startsWith(`${other}.`);
-  const isMeant = (one: string): boolean => key === undefined || isBelow(one, key) || isBelow(key, one);
+  const isMeant = (one: string): boolean => keys.some((key) => isBelow(one, key) || isBelow(key, one));
   const due = Array.isArray(restart) ? restart.map(String).filter(isMeant) : [];
-  if (due.length === 0) return "The running gateway has taken it over.";
-  return `Restart the gateway for ${due.join(", ")} to count.`;
+  return due.length === 0
+    ? "The running gateway uses it now."
+    : `Restart the gateway for ${due.join(", ")} to take effect.`;
 }
 
 function toObject(value: unknown): JsonObject {

@@ -1,0 +1,82 @@
+import { readdir, readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { keysAt } from "../../config/shape.js";
+import { presets } from "../../providers/catalogue/presets.js";
+import { mark } from "../../service/manager.js";
+import { type CommandContext, openContext } from "../context.js";
+import type { ValueName } from "./tree.js";
+
+/** Somebody waits for it with a finger on Tab. */
+const mostValues = 500;
+const deepest = 4;
+
+/** What may be typed there, by what lies on the disk: no gateway is asked, and none is started. */
+export async function listValues(name: ValueName): Promise<readonly string[]> {
+  const context = await openContext();
+  const { providers, tools, channels } = context.loaded.config;
+  switch (name) {
+    case "sessions":
+      return await sessionKeys(context);
+    case "models":
+      return modelsOf(context);
+    case "providers":
+      return [...new Set([...Object.keys(providers), ...Object.keys(presets)])];
+    case "settings":
+      return settingsBelow([]);
+    case "mcp":
+      return Object.keys(tools.mcpServers);
+    case "channels":
+      return Object.keys(channels);
+    case "services":
+      return await installedServices();
+    default:
+      return name satisfies never;
+  }
+}
+
+/** By the names of their files. Keys that are too long for one are left out. */
+async function sessionKeys({ loaded }: CommandContext): Promise<readonly string[]> {
+  const suffix = ".events.jsonl";
+  const folder = join(loaded.config.agents.defaults.workspace, ".sessions");
+  const names = await readdir(folder).catch(() => []);
+  const keys = names.flatMap((file) => {
+    const [, channel, chat] =
+      /^([a-z0-9-]+)_([^~]+)$/.exec(file.endsWith(suffix) ? file.slice(0, -suffix.length) : "") ?? [];
+    return channel === undefined || chat === undefined ? [] : [`${channel}:${decoded(chat)}`];
+  });
+  return keys.slice(0, mostValues);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Bytes that are not text: it is shown as the file is called.
+    return text;
+  }
+}
+
+function modelsOf({ loaded }: CommandContext): readonly string[] {
+  const { agents, providers } = loaded.config;
+  const { model, fallbacks } = agents.defaults;
+  const own = Object.entries(providers).flatMap(([name, { models }]) => models.map(({ id }) => `${name}/${id}`));
+  return [...new Set([...(model === undefined ? [] : [model]), ...fallbacks, ...own])];
+}
+
+function settingsBelow(path: readonly string[]): readonly string[] {
+  const keys = path.length > deepest ? undefined : keysAt(path);
+  if (keys === undefined) return path.length === 0 ? [] : [path.join(".")];
+  return keys.flatMap((key) => settingsBelow([...path, key]));
+}
+
+async function installedServices(): Promise<readonly string[]> {
+  const folder = join(process.env.XDG_CONFIG_HOME || join(process.env.HOME ?? homedir(), ".config"), "systemd", "user");
+  const files = await readdir(folder).catch(() => []);
+  const found: string[] = [];
+  for (const file of files.filter((one) => one.endsWith(".service"))) {
+    const text = await readFile(join(folder, file), "utf8").catch(() => "");
+    if (text.includes(mark)) found.push(file.slice(0, -".service".length));
+  }
+  return found;
+}

@@ -1,0 +1,92 @@
+import { problemOfOwner, usage } from "./flags.js";
+import { type Setup, textAt } from "./setup.js";
+
+const section = ["channels", "email"];
+
+/** What is there stays, unless somebody says otherwise. @throws {CommandError} something lacks, and nobody can be asked */
+export async function setMailbox(setup: Setup): Promise<void> {
+  const { flags, given, prompts } = setup;
+  if (flags.address !== undefined) setAddress(setup, flags.address);
+  if (flags.imap !== undefined) setHost(setup, "imap", flags.imap);
+  if (flags.smtp !== undefined) setHost(setup, "smtp", flags.smtp);
+  if (given.token !== undefined) setPassword(setup, given.token);
+  if (flags.consent === true) setup.draft.set([...section, "consentGranted"], true);
+  const lacks = lacksOfMailbox(setup);
+  if (prompts === undefined) {
+    if (lacks !== undefined) throw usage(`--channel email needs more: ${lacks}`);
+    return;
+  }
+  if (lacks !== undefined || !(await prompts.confirm("Keep the mailbox that is there?"))) await askMailbox(setup);
+}
+
+/** The first thing that it cannot do without, with its flag. */
+export function lacksOfMailbox(setup: Setup): string | undefined {
+  const has = (key: string): boolean => textAt(setup, [...section, key]) !== undefined;
+  if (!has("imapUsername")) return "the address of the mailbox (--address).";
+  if (!has("imapHost")) return "the server that it is read from (--imap).";
+  if (!has("smtpHost")) return "the server that it sends through (--smtp).";
+  const hasLogin = ["imapPassword", "accessToken", "accessTokenFile"].some(has) || has("oauth.refreshToken");
+  if (!hasLogin && setup.draft.get([...section, "oauth", "refreshToken"]) === undefined)
+    return "its password (--token-env NAME or --token-stdin).";
+  if (setup.draft.get([...section, "consentGranted"]) !== true)
+    return "the word of the mailbox's owner that a program may read it (--consent).";
+  return undefined;
+}
+
+export async function askMailbox(setup: Setup): Promise<void> {
+  const { prompts } = setup;
+  if (prompts === undefined) return;
+  const known = (key: string): string | undefined => textAt(setup, [...section, key]);
+  const problem = (typed: string): string | undefined => problemOfOwner("email", typed);
+  const address = await prompts.line("The mailbox of the assistant", {
+    initial: known("imapUsername"),
+    example: "assistant@example.org",
+    problem,
+  });
+  const domain = address.slice(address.indexOf("@") + 1);
+  const guess = (kind: "imap" | "smtp"): string =>
+    known(`${kind}Host`) ?? usualServers[domain]?.[kind] ?? `${kind}.${domain}`;
+  const host = (typed: string): string | undefined =>
+    /^[\w.-]+(?::\d{1,5})?$/.test(typed) ? undefined : "The name of a server, such as imap.example.org.";
+  const imap = await prompts.line("The server that it is read from (IMAP)", { initial: guess("imap"), problem: host });
+  const smtp = await prompts.line("The server that it sends through (SMTP)", { initial: guess("smtp"), problem: host });
+  const password = await prompts.secret("Its password (many providers want one made for programs)", (typed) =>
+    typed === "" ? "It cannot be empty." : undefined,
+  );
+  setAddress(setup, address);
+  if (imap !== known("imapHost")) setHost(setup, "imap", imap);
+  if (smtp !== known("smtpHost")) setHost(setup, "smtp", smtp);
+  setPassword(setup, password);
+  const isGranted = await prompts.confirm("May this program read all mail that comes into this mailbox?", false);
+  setup.draft.set([...section, "consentGranted"], isGranted);
+}
+
+function setAddress({ draft }: Setup, address: string): void {
+  draft.set([...section, "imapUsername"], address);
+  draft.set([...section, "fromAddress"], address);
+  draft.set([...section, "smtpUsername"], address);
+}
+
+/** `host` or `host:port`. */
+function setHost({ draft }: Setup, kind: "imap" | "smtp", server: string): void {
+  const [host = "", port] = server.split(":");
+  draft.set([...section, `${kind}Host`], host);
+  if (port === undefined) return;
+  draft.set([...section, `${kind}Port`], Number(port));
+  // There TLS begins with the first byte.
+  if (kind === "smtp") draft.set([...section, "smtpUseSSL"], port === "465");
+}
+
+function setPassword({ draft }: Setup, password: string): void {
+  draft.set([...section, "imapPassword"], password);
+  draft.set([...section, "smtpPassword"], password);
+}
+
+const usualServers: Readonly<Record<string, { readonly imap: string; readonly smtp: string }>> = {
+  "outlook.com": { imap: "outlook.office365.com", smtp: "smtp.office365.com" },
+  "hotmail.com": { imap: "outlook.office365.com", smtp: "smtp.office365.com" },
+  "icloud.com": { imap: "imap.mail.me.com", smtp: "smtp.mail.me.com" },
+  "yahoo.com": { imap: "imap.mail.yahoo.com", smtp: "smtp.mail.yahoo.com" },
+  "gmx.de": { imap: "imap.gmx.net", smtp: "mail.gmx.net" },
+  "gmx.net": { imap: "imap.gmx.net", smtp: "mail.gmx.net" },
+};

@@ -1,0 +1,180 @@
+import { type ProviderTrial, tryProvider } from "../../onboarding/try-provider.js";
+import { misplacedKey } from "../../providers/catalogue/presets.js";
+import { CommandError } from "../exit.js";
+import { reference, usage } from "./flags.js";
+import type { Choice } from "./prompts.js";
+import { isLocal, keyVariable, needsAddress, offeredProviders, usualAddress, withProvider } from "./providers.js";
+import { type Setup, tell, textAt } from "./setup.js";
+
+type Pick = "as it is" | "another" | string;
+
+/** Who runs the model, with a key that was tried, and which model. Resolves with what was chosen; undefined: nothing. */
+export async function setUpProvider(setup: Setup): Promise<string | undefined> {
+  const name = setup.flags.provider ?? (await chosenProvider(setup));
+  if (name === undefined) return await setUpModel(setup, undefined, []);
+  await setAddress(setup, name);
+  const { key } = setup.given;
+  if (key !== undefined) setup.draft.set(["providers", name, "apiKey"], key);
+  else await setKey(setup, name);
+  const models = setup.flags.offline === true ? [] : await triedModels(setup, name);
+  return await setUpModel(setup, name, models);
+}
+
+async function chosenProvider(setup: Setup): Promise<string | undefined> {
+  const { prompts } = setup;
+  if (prompts === undefined) return undefined;
+  const model = textAt(setup, ["agents", "defaults", "model"]);
+  const first: Choice<Pick> = {
+    value: "as it is",
+    label: model === undefined ? "Nobody yet" : `As it is: ${model}`,
+    ...(model === undefined ? { hint: "a local Ollama answers, or a stand-in that only explains itself" } : {}),
+  };
+  const offered = offeredProviders.map((value): Choice<Pick> => {
+    const hasKey = textAt(setup, ["providers", value, "apiKey"]) !== undefined;
+    return { value, ...(hasKey ? { hint: "has a key" } : isLocal(value) ? { hint: "on your own machine" } : {}) };
+  });
+  const another: Choice<Pick> = { value: "another", label: "Another one", hint: "with an address of its own" };
+  const choices = model === undefined ? [...offered, another, first] : [first, ...offered, another];
+  const pick = await prompts.find("Who runs the model?", choices);
+  if (pick === "as it is") return undefined;
+  if (pick !== "another") return pick;
+  return await prompts.line("Its name, as you want to call it", {
+    problem: (typed) =>
+      /^[a-z0-9][a-z0-9_-]*$/i.test(typed) ? undefined : "A name has letters, digits, - and _ only.",
+  });
+}
+
+async function setAddress(setup: Setup, name: string): Promise<void> {
+  const { draft, flags, prompts } = setup;
+  const path = ["providers", name, "apiBase"];
+  const known = textAt(setup, path);
+  if (flags.apiBase !== undefined) draft.set(path, flags.apiBase);
+  else if (known === undefined && needsAddress(name)) {
+    if (prompts === undefined)
+      throw usage(`maxclaw does not know the address of the provider ${name}. Give it with --api-base.`);
+    draft.set(path, await askAddress(setup));
+  } else if (known === undefined && isLocal(name)) draft.set(path, usualAddress(name));
+}
+
+async function askAddress({ prompts }: Setup): Promise<string> {
+  const problem = (typed: string): string | undefined =>
+    /^https?:\/\//i.test(typed) && URL.canParse(typed) ? undefined : "It must begin with http:// or https://.";
+  return (await prompts?.line("Its address", { example: "http://127.0.0.1:8000/v1", problem })) ?? "";
+}
+
+/** Leaves a key that is there, unless somebody types another one. */
+async function setKey(setup: Setup, name: string): Promise<void> {
+  const { draft, prompts } = setup;
+  const path = ["providers", name, "apiKey"];
+  const known = textAt(setup, path);
+  if (isLocal(name)) return;
+  if (prompts === undefined) {
+    if (known === undefined && textAt(setup, ["providers", name, "apiBase"]) === undefined)
+      draft.set(path, reference(keyVariable(name)));
+    return;
+  }
+  if (known === undefined || !(await prompts.confirm(`Keep the key of ${name} that is there?`)))
+    await askKey(setup, name);
+}
+
+async function askKey({ draft, prompts }: Setup, name: string): Promise<void> {
+  const variable = keyVariable(name);
+  const isFree = needsAddress(name);
+  const without = isFree ? "empty: it needs none" : `empty: taken from ${variable} at each start`;
+  const key = await prompts?.secret(`The API key of ${name} (${without})`);
+  if (key) draft.set(["providers", name, "apiKey"], key);
+  else draft.set(["providers", name, "apiKey"], isFree ? undefined : reference(variable));
+}
+
+/** Asks the provider at once, and for another key until it takes one. @throws {CommandError} nobody can be asked */
+async function triedModels(setup: Setup, name: string): Promise<readonly string[]> {
+  for (;;) {
+    const { config } = await setup.draft.preview();
+    const misplaced = misplacedKey(name, config.providers[name] ?? { models: [] });
+    setup.prompts?.say(`Asking ${name} …`);
+    const trial: ProviderTrial =
+      misplaced === undefined
+        ? await tryProvider(name, config.providers, setup.signal)
+        : { kind: "refused", reason: misplaced };
+    if (trial.kind === "ok") {
+      tell(setup, `${name} takes the key, and has ${trial.models.length} models.`, "success");
+      return trial.models;
+    }
+    const sentence = failureOf(trial, name);
+    if (setup.prompts === undefined) {
+      if (trial.kind === "refused") throw new CommandError(`${sentence} Nothing was written.`);
+      if (trial.kind !== "incomplete") tell(setup, sentence, "warn");
+      return [];
+    }
+    tell(setup, sentence, "warn");
+    if ((await afterFailure(setup, name, trial)) === "on") return [];
+  }
+}
+
+function failureOf(trial: Exclude<ProviderTrial, { readonly kind: "ok" }>, name: string): string {
+  if (trial.kind === "incomplete") return `${name} has no key here yet, so it could not be tried.`;
+  const reason = trial.reason.replace(/\.$/, "");
+  if (trial.kind === "refused") return `${name} does not take the key: ${reason}.`;
+  if (trial.kind === "unreached") return `${name} could not be reached, so the key is not tested: ${reason}.`;
+  return `${name} answered, but the key is not tested: ${reason}.`;
+}
+
+async function afterFailure(setup: Setup, name: string, { kind }: ProviderTrial): Promise<"on" | "again"> {
+  const { prompts, draft } = setup;
+  if (prompts === undefined || kind === "incomplete") return "on";
+  if (kind === "refused") {
+    await askKey(setup, name);
+    return "again";
+  }
+  const next = await prompts.choose("What now?", [
+    { value: "again", label: "Try again" },
+    { value: "on", label: "Go on without a test" },
+    { value: "key", label: "Type another key" },
+    { value: "address", label: "Type another address" },
+  ]);
+  if (next === "key") await askKey(setup, name);
+  if (next === "address") draft.set(["providers", name, "apiBase"], await askAddress(setup));
+  return next === "on" ? "on" : "again";
+}
+
+/** `name` is undefined while nobody was chosen: only a model that was named counts then. */
+async function setUpModel(
+  setup: Setup,
+  name: string | undefined,
+  models: readonly string[],
+): Promise<string | undefined> {
+  const { draft, flags, prompts } = setup;
+  const path = ["agents", "defaults", "model"];
+  const model = flags.model ?? (name === undefined ? undefined : await chosenModel(setup, name, models));
+  if (model !== undefined) {
+    draft.set(path, withProvider(model, name));
+    const plain = name !== undefined && model.startsWith(`${name}/`) ? model.slice(name.length + 1) : model;
+    if (models.length > 0 && !models.includes(plain) && !models.includes(model))
+      tell(setup, `${name} does not list the model ${plain}. Try it: maxclaw doctor --model`, "warn");
+  }
+  if (name === undefined) return model === undefined ? undefined : `the model ${model}`;
+  const label = textAt(setup, path);
+  if (label === undefined && prompts === undefined)
+    tell(setup, `No model is chosen yet: set agents.defaults.model, e.g. to "${name}/<model>"`, "warn");
+  return label?.startsWith(`${name}/`) === true ? `${name} with the model ${label}` : name;
+}
+
+async function chosenModel(setup: Setup, name: string, models: readonly string[]): Promise<string | undefined> {
+  const { prompts } = setup;
+  if (prompts === undefined) return undefined;
+  const label = textAt(setup, ["agents", "defaults", "model"]);
+  const current = label?.startsWith(`${name}/`) === true ? label.slice(name.length + 1) : undefined;
+  const typed = async (): Promise<string | undefined> =>
+    (await prompts.line("Which model? (as the provider names it; empty: none yet)", { initial: current })) || undefined;
+  if (models.length === 0) return await typed();
+  const other = { value: "", label: "Another one, by its name" };
+  const choices = [...inOrder(models).map((value) => ({ value })), other];
+  return (await prompts.find("Which model?", choices, current)) || (await typed());
+}
+
+/** Those that do not talk are named last. */
+function inOrder(models: readonly string[]): readonly string[] {
+  const isOther = (id: string): boolean =>
+    /embed|whisper|tts|dall-e|moderation|rerank|transcri|speech|image|audio|realtime|davinci|babbage/i.test(id);
+  return [...models.filter((id) => !isOther(id)), ...models.filter(isOther)];
+}
