@@ -18,6 +18,18 @@ export function filesByUrl(compiled) {
   };
 }
 
+/** zod brings its messages in sixty languages, and we write our own: a third of a megabyte that each start would read and keep. */
+export function oneLanguage() {
+  return {
+    name: "one-language",
+    load(id) {
+      return /node_modules\/zod\/v4\/locales\/index\.js$/.test(id)
+        ? `export { default as en } from "./en.js";\n`
+        : null;
+    },
+  };
+}
+
 /** Libraries that ask where they are, and why that is fine in a bundle. Any other one may look for files that are not there. */
 const knownPlaces = {
   pino: "only for writing in another thread, which we do not do",
