@@ -82,11 +82,13 @@ export function openExec(settings: ExecSettings, scope: ExecScope): ExecFamily {
 }
 
 function openTerminals(scope: ExecScope, limits: () => Limits): Terminals {
-  const { home, workspace, timeZone, folderLimits, environments } = scope;
+  const { home, workspace, folderLimits, environments } = scope;
   return new Terminals({
     workspace,
     home,
-    timeZone,
+    get timeZone() {
+      return scope.timeZone;
+    },
     zones: createZones({ workspace, home }),
     limits,
     quota: { ...folderLimits, minFreeBytes },

@@ -17,7 +17,6 @@ import { createSkillSource, type SkillSource } from "../../skills/source.js";
 import { isTemplate } from "../../templates/workspace.js";
 import { abortable } from "../../util/async/abortable.js";
 import { shared } from "../../util/async/shared.js";
-import { ownTimeZone } from "../../util/local-time.js";
 import { ownPackage } from "../../util/package-folder.js";
 import type { Core } from "../core/core.js";
 import { budgetsThrough, modelsThrough, skillsThrough } from "../live/through.js";
@@ -51,7 +50,7 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
 /** Counters are records: whoever reads them next goes on from there. */
 async function openBudgets({ log, now = Date.now }: GatewayOptions, core: Core, live: LiveConfig): Promise<Budgets> {
   const records = await core.engine.records.open(usageKind);
-  const calendar = createCalendar(live.running.agents.defaults.timezone ?? ownTimeZone());
+  const calendar = createCalendar(live.running.agents.defaults.timezone);
   const open = ({ budgets: limits, heartbeat }: Config): Budgets =>
     createBudgets({ limits, jobs: { [heartbeatJob]: heartbeat.budget }, records, calendar, log, now });
   let inForce = open(live.running);

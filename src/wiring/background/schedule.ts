@@ -30,8 +30,15 @@ export async function openSchedule(options: GatewayOptions, core: Core, releases
     runs: await engine.records.open("cron_runs"),
     taken: await engine.records.open("cron_import"),
   };
-  const zone = timezone ?? ownTimeZone();
-  const schedule = releases.use(new Schedule({ records, reports, messages, lives, zone, isWorking: work, now, log }));
+  const parts = { records, reports, messages, lives, isWorking: work, now, log };
+  const schedule = releases.use(
+    new Schedule({
+      ...parts,
+      get zone() {
+        return timezone ?? ownTimeZone();
+      },
+    }),
+  );
   if (work) schedule.start(join(workspace, ".cron"));
   return { schedule, reports };
 }

@@ -67,7 +67,9 @@ function execFamily(options: GatewayOptions, environments: Environments) {
     home,
     workspace,
     executionMode,
-    timeZone: timezone ?? ownTimeZone(),
+    get timeZone() {
+      return timezone ?? ownTimeZone();
+    },
     folderLimits: folderLimitsOf(config),
     isWorking: isWorking(options),
     environments,

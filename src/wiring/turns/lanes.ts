@@ -122,7 +122,7 @@ function openAgentOf(
       return live.running.memory.titles !== "off";
     },
     quiet: { ms: quietMs, after: quietAfter },
-    clock: createClock(assistant.mind.budgets.calendar.timeZone),
+    clock: createClock(assistant.mind.budgets.calendar),
     ...events,
     machines: options.added?.machines,
   });
