@@ -6,6 +6,7 @@ import { deserialize, serialize } from "node:v8";
 import fc from "fast-check";
 import { noUsage } from "../../../src/events/content.js";
 import { draft, type EventDraft, type StoredEvent } from "../../../src/events/event.js";
+import { foldCode, foldCodeMark } from "../../../src/sessions/folds/fold-code.js";
 import { foldsOf, restoreFolds, type SessionFolds } from "../../../src/sessions/folds/session-folds.js";
 import { apply, newSession } from "../../../src/sessions/resident-session.js";
 import { newId } from "../../../src/util/ids.js";
@@ -154,6 +155,10 @@ for (const [how, spoil] of [
     (bytes: Buffer) => Buffer.from(bytes.toString("latin1").replace(/"version":"[^"]+"/, '"version":"9.9"'), "latin1"),
   ],
   [
+    "of other code of this version",
+    (bytes: Buffer) => Buffer.from(bytes.toString("latin1").replace(/"code":"[^"]+"/, '"code":"0123"'), "latin1"),
+  ],
+  [
     "of another session",
     (bytes: Buffer) =>
       Buffer.from(bytes.toString("latin1").replace('"key":"webui:long"', '"key":"webui:else"'), "latin1"),
@@ -171,12 +176,13 @@ for (const [how, spoil] of [
   test(`folds that are ${how} count for nothing: the log does`, async (t) => {
     const home = await longSession(t, 120);
     const path = foldPath(home);
-    const { shown } = await look(home);
+    const { shown, bytes: few } = await look(home);
     const bytes = readFileSync(path);
     writeFileSync(path, spoil(bytes));
     assert.notDeepEqual(readFileSync(path), bytes);
     const again = await look(home);
     assert.deepEqual(again.shown, shown);
+    if (!withoutProc()) assert.ok(again.bytes > few, `${again.bytes} bytes read`);
   });
 
 test("a session that has left memory comes back without its log being read, and with what has happened since", {
@@ -203,6 +209,19 @@ test("a session that has left memory comes back without its log being read, and 
   await using fresh = await openStore(copyOf(t, home), { quietMs: 60_000 });
   const { document, history, turns } = await fresh.store.open(key);
   assert.deepEqual(shown, [document.toDocument(), history.toMessages(undefined), turns.last]);
+});
+
+test("the mark of the code that makes folds changes with any of it, and all that folds is in it", () => {
+  const parts = Object.values(newSession("webui:any")).filter(
+    (part: unknown) => typeof part === "object" && part !== null && "restore" in part,
+  );
+  assert.ok(parts.length >= 6);
+  for (const part of parts) assert.ok(foldCode.includes(part.constructor), part.constructor.name);
+  const marks = foldCode.map((one, at) =>
+    foldCodeMark([...foldCode.slice(0, at), `${one} `, ...foldCode.slice(at + 1)]),
+  );
+  assert.equal(new Set([foldCodeMark(), ...marks]).size, foldCode.length + 1);
+  assert.match(foldCodeMark(), /^[0-9a-f]{16}$/);
 });
 
 test("an undo and a fresh start reach behind the folds", async (t) => {
