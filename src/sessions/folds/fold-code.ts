@@ -16,11 +16,23 @@ import { KnownAddresses } from "../known-addresses.js";
 import { OpenTurn } from "../open-turn.js";
 import { apply } from "../resident-session.js";
 import { Spending } from "../spending.js";
+import { PackedList } from "./packed-list.js";
 import { foldsOf, restoreFolds } from "./session-folds.js";
 
 /** What makes the folds of a session out of its events, and what keeps them. */
 export const foldCode: readonly unknown[] = [
-  ...[DocumentFold, DocumentUsage, History, KnownAddresses, MessageTrail, OpenTurn, PlanTrail, Spending, TurnTrail],
+  ...[
+    DocumentFold,
+    DocumentUsage,
+    History,
+    KnownAddresses,
+    MessageTrail,
+    OpenTurn,
+    PlanTrail,
+    Spending,
+    TurnTrail,
+    PackedList,
+  ],
   ...[apply, foldsOf, restoreFolds, stateAfter, planAfter, roleOf, sizeOf],
   ...[acceptableName, forUser, summaryText, toAssistantEntry],
   ...[addUsage, textOf, tokensOf, tokensOfResult, modelUseOf, modelUsesOf],
