@@ -5,11 +5,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { asciiOnly } from "./bundle/ascii.mjs";
 import { bundledPackages } from "./bundle/bundled-packages.mjs";
 import { cycloneDx } from "./bundle/cyclonedx.mjs";
 import { licenceTexts } from "./bundle/licences.mjs";
 import { piecesOf } from "./bundle/pieces.mjs";
-import { filesByUrl, ourMaps, ownPlaces } from "./bundle/plugins.mjs";
+import { filesByUrl, oneLanguage, ourMaps, ownPlaces } from "./bundle/plugins.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const compiled = join(root, "dist", "src");
@@ -59,7 +60,13 @@ async function write(input, dir, { groups, ...more } = {}) {
     // CommonJS knows these; what they name is looked at by `ownPlaces`.
     transform: { define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" } },
     resolve: { alias: { "whatwg-url": join(root, "scripts/bundle/system-url.mjs") } },
-    plugins: [filesByUrl(compiled), ownPlaces(), ourMaps(compiled)],
+    plugins: [
+      filesByUrl(compiled),
+      ownPlaces(),
+      oneLanguage(join(root, "scripts/bundle/zod-locales.mjs")),
+      asciiOnly(),
+      ourMaps(compiled),
+    ],
     ...more,
   });
   const { output } = await bundle.write({
