@@ -59,7 +59,12 @@ async function write(input, dir, { groups, ...more } = {}) {
     // CommonJS knows these; what they name is looked at by `ownPlaces`.
     transform: { define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" } },
     resolve: { alias: { "whatwg-url": join(root, "scripts/bundle/system-url.mjs") } },
-    plugins: [filesByUrl(compiled), oneLanguage(), ownPlaces(), ourMaps(compiled)],
+    plugins: [
+      filesByUrl(compiled),
+      ownPlaces(),
+      oneLanguage(join(root, "scripts/bundle/zod-locales.mjs")),
+      ourMaps(compiled),
+    ],
     ...more,
   });
   const { output } = await bundle.write({

@@ -18,18 +18,6 @@ export function filesByUrl(compiled) {
   };
 }
 
-/** zod brings its messages in sixty languages, and we write our own: a third of a megabyte that each start would read and keep. */
-export function oneLanguage() {
-  return {
-    name: "one-language",
-    load(id) {
-      return /node_modules\/zod\/v4\/locales\/index\.js$/.test(id)
-        ? `export { default as en } from "./en.js";\n`
-        : null;
-    },
-  };
-}
-
 /** Libraries that ask where they are, and why that is fine in a bundle. Any other one may look for files that are not there. */
 const knownPlaces = {
   pino: "only for writing in another thread, which we do not do",
@@ -53,6 +41,16 @@ export function ownPlaces() {
       throw new Error(
         `${id} uses ${found}: look whether it finds its files in a bundle, then name it in scripts/bundle`,
       );
+    },
+  };
+}
+
+/** zod's messages in the one language that is used. */
+export function oneLanguage(file) {
+  return {
+    name: "one-language",
+    resolveId(source, importer = "") {
+      return source.endsWith("/locales/index.js") && importer.includes("node_modules/zod/") ? file : null;
     },
   };
 }
