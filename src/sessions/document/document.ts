@@ -8,6 +8,7 @@ import { restoredOutside } from "../history/history-entries.js";
 import { holdsText } from "../history/same-text.js";
 import { OpenTurn } from "../open-turn.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata } from "../session.js";
+import { beginningOf } from "./beginning-of.js";
 import { DocumentUsage, type TurnEnded } from "./document-usage.js";
 
 export interface Line {
@@ -197,12 +198,9 @@ export class DocumentFold {
   get summary(): string | undefined {
     if (this.#summary !== undefined) return this.#summary;
     const texts = this.#lines.all().flatMap(({ message }) => (message.role === "user" ? [message.content] : []));
-    const first = texts.find((text) => !isCommand(text));
-    const firstText = first ?? texts[0];
-    if (firstText === undefined) return undefined;
-    const summary = [...firstText.slice(0, 400)].slice(0, 100).join("");
-    if (first !== undefined) this.#summary = summary;
-    return summary;
+    const { text, isCommand } = beginningOf(texts);
+    if (!isCommand) this.#summary = text;
+    return text;
   }
 
   /** The sessions that this one is a copy of, those that they were copies of included. */
@@ -388,11 +386,6 @@ export function roleOf(role: string): DocumentMessage["role"] {
 function userLine({ payload: { content }, timestamp }: EventOf<"user_message_queued">): DocumentMessage {
   const hasFiles = content.some((part) => part.type !== "text");
   return { role: "user", content: readable(content), ...(hasFiles ? { parts: content } : {}), timestamp };
-}
-
-/** `/help`, `/model fast`: for the gateway, and not what the conversation is about. */
-function isCommand(text: string): boolean {
-  return /^\/[a-z]+(?:@\w+)?(?:\s|$)/i.test(text);
 }
 
 /** What a person wrote, with a line for each file that came along. */

@@ -4,6 +4,7 @@ import { tokensOf, tokensOfResult } from "../../events/content-tokens.js";
 import { planAfter } from "../../events/folds/plan.js";
 import { stateAfter } from "../../events/folds/session-state.js";
 import { modelUseOf, modelUsesOf } from "../../events/model-use.js";
+import { beginningOf } from "../document/beginning-of.js";
 import { DocumentFold, roleOf } from "../document/document.js";
 import { sizeOf } from "../document/document-pace.js";
 import { DocumentUsage } from "../document/document-usage.js";
@@ -34,7 +35,7 @@ export const foldCode: readonly unknown[] = [
     PackedList,
   ],
   ...[apply, foldsOf, restoreFolds, stateAfter, planAfter, roleOf, sizeOf],
-  ...[acceptableName, forUser, summaryText, toAssistantEntry],
+  ...[beginningOf, acceptableName, forUser, summaryText, toAssistantEntry],
   ...[addUsage, textOf, tokensOf, tokensOfResult, modelUseOf, modelUsesOf],
 ];
 
