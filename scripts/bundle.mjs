@@ -9,7 +9,7 @@ import { bundledPackages } from "./bundle/bundled-packages.mjs";
 import { cycloneDx } from "./bundle/cyclonedx.mjs";
 import { licenceTexts } from "./bundle/licences.mjs";
 import { piecesOf } from "./bundle/pieces.mjs";
-import { filesByUrl, ourMaps, ownPlaces } from "./bundle/plugins.mjs";
+import { filesByUrl, oneLanguage, ourMaps, ownPlaces } from "./bundle/plugins.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const compiled = join(root, "dist", "src");
@@ -61,7 +61,12 @@ async function write(input, dir, { groups, ...more } = {}) {
     // CommonJS knows these; what they name is looked at by `ownPlaces`.
     transform: { define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" } },
     resolve: { alias: { "whatwg-url": join(root, "scripts/bundle/system-url.mjs") } },
-    plugins: [filesByUrl(compiled), ownPlaces(), ourMaps(compiled)],
+    plugins: [
+      filesByUrl(compiled),
+      ownPlaces(),
+      oneLanguage(join(root, "scripts/bundle/zod-locales.mjs")),
+      ourMaps(compiled),
+    ],
     ...more,
   });
   const { output } = await bundle.write({
@@ -73,6 +78,8 @@ async function write(input, dir, { groups, ...more } = {}) {
     // Names stay as they are, for stack traces.
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
     keepNames: true,
+    // V8 keeps a source with one letter beyond Latin-1 in two bytes for each letter.
+    charset: "ascii",
     ...(groups === undefined ? {} : { codeSplitting: { groups } }),
   });
   await bundle.close();

@@ -13,7 +13,14 @@ export interface Subject extends AsyncDisposable {
   readonly child: ChildProcess;
   /** From the start of the process to its ready line. */
   readonly readyMs: number;
+  /** Of the gateway's HTTP interface; empty for a bot, which has none. */
+  readonly url: string;
   rssMegabytes(): Promise<number>;
+}
+
+/** Beside what each has; its channels are further ones. */
+export interface MoreConfig extends Readonly<Record<string, unknown>> {
+  readonly channels?: Readonly<Record<string, object>>;
 }
 
 export type SubjectName = "echo" | "bare" | "maxclaw";
@@ -25,7 +32,7 @@ export async function startSubject(
   name: SubjectName,
   model: FakeModel,
   home?: string,
-  more: Readonly<Record<string, unknown>> = {},
+  more: MoreConfig = {},
   nodeArgs: readonly string[] = [],
 ): Promise<Subject> {
   const telegram = await startFakeTelegram({ token: "4242:bench" });
@@ -35,13 +42,15 @@ export async function startSubject(
     name === "maxclaw"
       ? await spawnGateway(folder, telegram, model, more, nodeArgs)
       : spawnBare(name, telegram, model, nodeArgs);
-  const readyMs = (await readyLine(child)) - startedAt;
+  const { at, url } = await readyLine(child);
+  const readyMs = at - startedAt;
   await until(() => telegram.calls("getUpdates") > 0);
   return {
     telegram,
     pid: child.pid,
     child,
     readyMs,
+    url,
     async rssMegabytes() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");
       return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1000;
@@ -62,15 +71,18 @@ async function spawnGateway(
   home: string,
   telegram: FakeTelegram,
   model: FakeModel,
-  more: Readonly<Record<string, unknown>>,
+  more: MoreConfig,
   nodeArgs: readonly string[],
 ): Promise<ChildProcess> {
   const config = {
     agents: { defaults: { model: "openai/bench" } },
     providers: { openai: { apiKey: "sk-bench", apiBase: model.apiBase } },
-    channels: { telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] } },
     inbound: { senderPerMinute: 0, chatPerMinute: 0 },
     ...more,
+    channels: {
+      telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] },
+      ...more.channels,
+    },
   };
   await writeFile(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });
   return spawn(process.execPath, [...nodeArgs, join(root, "scripts/bench/bundled.mjs"), "gateway", "-p", "0"], {
@@ -101,14 +113,16 @@ function channelFor(nodeArgs: readonly string[]): readonly "ipc"[] {
   return nodeArgs.length === 0 ? [] : ["ipc"];
 }
 
-async function readyLine(child: ChildProcess): Promise<number> {
+async function readyLine(child: ChildProcess): Promise<{ readonly at: number; readonly url: string }> {
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("Not ready in time")), limitMs);
     child.once("exit", (code) => reject(new Error(`Ended with ${code} before it was ready`)));
     child.stdout?.on("data", (chunk: Buffer) => {
-      if (!chunk.toString().includes("READY")) return;
+      const text = chunk.toString();
+      if (!text.includes("READY")) return;
       clearTimeout(timer);
-      resolve(performance.now());
+      const port = /READY:127\.0\.0\.1:(\d+)/.exec(text)?.[1];
+      resolve({ at: performance.now(), url: port === undefined ? "" : `http://127.0.0.1:${port}` });
     });
   });
 }

@@ -45,6 +45,16 @@ export function ownPlaces() {
   };
 }
 
+/** zod's messages in the one language that is used. */
+export function oneLanguage(file) {
+  return {
+    name: "one-language",
+    resolveId(source, importer = "") {
+      return source.endsWith("/locales/index.js") && importer.includes("node_modules/zod/") ? file : null;
+    },
+  };
+}
+
 /** The compiler's maps lead on to the sources. Of libraries there are none: their own names are in the bundle. */
 export function ourMaps(compiled) {
   return {

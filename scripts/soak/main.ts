@@ -4,7 +4,8 @@ import { parseArgs } from "node:util";
 import { startFakeModel } from "../bench/fake-model.js";
 import { type Subject, type SubjectName, startSubject } from "../bench/subject.js";
 import { type Load, peakMegabytes, processorMs, type Sample, slopePerMinute, soak } from "./load.js";
-import { type Result, toText, writeDown } from "./report.js";
+import { type Result, toStandingText, toText, writeDown } from "./report.js";
+import { measureStanding } from "./standing.js";
 
 /** `npm run soak`: the gateway and the bare bot under the same load for a while, and what their memory does meanwhile. */
 const { values } = parseArgs({
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     /** The same number of messages in a fifth of the time. */
     short: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
+    /** `bare`, `maxclaw` or `standing`: one part of it. */
     only: { type: "string" },
     /** Where to put a picture of the heap at the end. */
     snapshot: { type: "string" },
@@ -35,7 +37,11 @@ await using model = await startFakeModel();
 const results: Result[] = [];
 for (const name of ["bare", "maxclaw"] as const)
   if (values.only === undefined || values.only === name) results.push(await measure(name));
-const text = toText(load, results);
+const standing = values.only === undefined || values.only === "standing" ? await measureStanding(model) : [];
+const text = [
+  ...(results.length === 0 ? [] : [toText(load, results)]),
+  ...(standing.length === 0 ? [] : [toStandingText(standing)]),
+].join("\n\n");
 console.log(text);
 if (values.write) {
   const page = new URL("../../../docs/reliability.md", import.meta.url);

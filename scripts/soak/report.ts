@@ -1,4 +1,5 @@
 import type { Load } from "./load.js";
+import type { Standing } from "./standing.js";
 
 export interface Result {
   readonly name: string;
@@ -38,6 +39,18 @@ export function toText({ perSecond, messages, chats }: Load, results: readonly R
     "CPU per message, ms",
   ];
   return [head, "", ...[columns, columns.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`)].join("\n");
+}
+
+/** What was measured without a load, beside its budgets. */
+export function toStandingText(rows: readonly Standing[]): string {
+  const cells = rows.map(({ what, value, unit, budget }) => [
+    what,
+    `${value.toFixed(unit === "ms" && value < 10 ? 1 : 0)} ${unit}`,
+    `${budget} ${unit}`,
+    value <= budget ? "" : "missed",
+  ]);
+  const columns = ["without a load", "measured", "budget", ""];
+  return [columns, columns.map(() => "---"), ...cells].map((row) => `| ${row.join(" | ")} |`).join("\n");
 }
 
 /** The page with this text in its place. */

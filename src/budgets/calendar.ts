@@ -1,3 +1,5 @@
+import { ownTimeZone } from "../util/local-time.js";
+
 /** Days as their owner lives them. */
 export interface Calendar {
   readonly timeZone: string;
@@ -7,9 +9,17 @@ export interface Calendar {
   daysBefore(at: number, count: number): readonly string[];
 }
 
-/** Making the formatter is slow, so it is made once; the current day is remembered for a minute. */
-export function createCalendar(timeZone: string): Calendar {
-  const format = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
+/**
+ * In this machine's time zone, where none is named. Making a formatter is slow, and the first one of a process takes 8 MB: it is made
+ * once, and not before somebody asks. The current day is remembered for a minute.
+ */
+export function createCalendar(named: string | undefined): Calendar {
+  let zone = named;
+  const zoneOf = (): string => {
+    zone ??= ownTimeZone();
+    return zone;
+  };
+  let format: Intl.DateTimeFormat | undefined;
   let minute = -1;
   let today = "";
   const dayOf = (at: number): string => {
@@ -17,12 +27,20 @@ export function createCalendar(timeZone: string): Calendar {
     const now = Math.floor(at / 60_000);
     if (now === minute) return today;
     minute = now;
+    format ??= new Intl.DateTimeFormat("en-CA", {
+      timeZone: zoneOf(),
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+    });
     const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
     today = `${parts.get("year")}-${parts.get("month")}-${parts.get("day")}`;
     return today;
   };
   return {
-    timeZone,
+    get timeZone() {
+      return zoneOf();
+    },
     dayOf,
     daysBefore(at, count) {
       // Calendar days, whatever their length here: in UTC each has 24 hours.

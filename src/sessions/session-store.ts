@@ -74,7 +74,7 @@ export class SessionStore implements AsyncDisposable {
     this.#loading = { files, engine, log, now, packed: new PackedSessions() };
     this.#storage = options.storage ?? createFileStorage(files, log);
     this.#repository = new SessionRepository(this.#storage, files);
-    this.#list = new SessionList(this.#repository, this.#sessions, (key) => this.#deletions.has(key));
+    this.#list = new SessionList(this.#repository, this.#sessions, this.#deletions);
     this.#documents = new DocumentKeeper({
       repository: this.#repository,
       mark: createStorageMark(files.dir, options.storageId),

@@ -107,18 +107,20 @@ function plain(text: string): string {
   return text.replace(/[<>"\r\n]/g, " ");
 }
 
-/** Writes a moment as the model reads it. Making the formatter is slow, so it is made once per gateway. */
-export function createClock(timeZone: string): (at: Date) => string {
-  const format = new Intl.DateTimeFormat("en-GB", {
-    timeZone,
-    weekday: "short",
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-    hour: "2-digit",
-    minute: "2-digit",
-  });
+/** Writes a moment as the model reads it. Making the formatter is slow, so it is made once per gateway, and when it is needed. */
+export function createClock(calendar: { readonly timeZone: string }): (at: Date) => string {
+  let format: Intl.DateTimeFormat | undefined;
   return (at) => {
+    const { timeZone } = calendar;
+    format ??= new Intl.DateTimeFormat("en-GB", {
+      timeZone,
+      weekday: "short",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+    });
     const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
     const of = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? "";
     return `${of("weekday")} ${of("year")}-${of("month")}-${of("day")} ${of("hour")}:${of("minute")} ${timeZone}`;

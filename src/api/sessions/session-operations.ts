@@ -32,7 +32,9 @@ export function createSessionOperations(ports: SessionPorts): SessionsApi {
   const { engine, sessions, running, tasks, lifecycle } = ports;
   return {
     async listSessions({ limit, offset, ...wanted }) {
-      return await sessions.page({ limit, offset, isWanted: (key) => isOf(key, wanted) });
+      const isAnyone = wanted.channel === undefined && wanted.chatId === undefined;
+      const isWanted = isAnyone ? undefined : (key: string): boolean => isOf(key, wanted);
+      return await sessions.page({ limit, offset, isWanted, except: "system:" });
     },
     createSession: (options) => beginSession({ ...ports.begin, engine, sessions }, options),
     async getSession(key) {
@@ -73,6 +75,6 @@ function isOf(
   key: string,
   { channel, chatId }: { readonly channel?: string | undefined; readonly chatId?: string | undefined },
 ): boolean {
-  if (key.startsWith("system:") || (channel !== undefined && channelOf(key) !== channel)) return false;
+  if (channel !== undefined && channelOf(key) !== channel) return false;
   return chatId === undefined || chatOf(key) === chatId || chatOf(key).startsWith(`${chatId}:`);
 }

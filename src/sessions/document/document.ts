@@ -3,10 +3,12 @@ import type { ContentPart, Usage } from "../../events/content.js";
 import type { EventOf, StoredEvent } from "../../events/event.js";
 import { stateAfter } from "../../events/folds/session-state.js";
 import { namesOf } from "../../util/text/untrusted.js";
+import { PackedList } from "../folds/packed-list.js";
 import { restoredOutside } from "../history/history-entries.js";
 import { holdsText } from "../history/same-text.js";
 import { OpenTurn } from "../open-turn.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata } from "../session.js";
+import { beginningOf } from "./beginning-of.js";
 import { DocumentUsage, type TurnEnded } from "./document-usage.js";
 
 export interface Line {
@@ -22,7 +24,9 @@ export interface Line {
 /** A session as people read it: a fold over the session's events into the shape of `.sessions/<name>.json`. */
 export class DocumentFold {
   readonly #key: string;
-  #lines: Line[] = [];
+  readonly #lines = new PackedList<Line>();
+  /** The first user text that is not a command, once there is one: it stays the first unless lines are taken out. */
+  #summary: string | undefined;
   /** Ids of the messages that wait, so that the end of a turn does not look through all lines. */
   #waiting = new Set<string>();
   /** The newest fresh start. */
@@ -52,7 +56,9 @@ export class DocumentFold {
   get folded() {
     if (this.#turn !== undefined) return undefined;
     return {
-      lines: this.#lines,
+      lines: this.#lines.pack(({ waits }) => waits !== undefined),
+      // Looked for now, so that what restores this need not.
+      summary: this.summary === undefined ? undefined : this.#summary,
       waiting: this.#waiting,
       freshSince: this.#freshSince,
       forkedFrom: this.#forkedFrom,
@@ -72,7 +78,8 @@ export class DocumentFold {
   }
 
   restore(state: NonNullable<DocumentFold["folded"]>): void {
-    this.#lines = state.lines;
+    this.#lines.restore(state.lines);
+    this.#summary = state.summary;
     this.#waiting = state.waiting;
     this.#freshSince = state.freshSince;
     this.#forkedFrom = state.forkedFrom;
@@ -158,7 +165,7 @@ export class DocumentFold {
   }
 
   get lastMessage(): DocumentMessage | undefined {
-    return this.#lines.at(-1)?.message;
+    return this.#lines.last?.message;
   }
 
   /** A title that is more than its first words. */
@@ -189,10 +196,11 @@ export class DocumentFold {
 
   /** The first user text that is not a command, 100 characters. */
   get summary(): string | undefined {
-    const isText = ({ message }: Line): boolean => message.role === "user";
-    const first = this.#lines.find((line) => isText(line) && !isCommand(line.message.content));
-    const firstText = (first ?? this.#lines.find(isText))?.message.content;
-    return firstText === undefined ? undefined : [...firstText.slice(0, 400)].slice(0, 100).join("");
+    if (this.#summary !== undefined) return this.#summary;
+    const texts = this.#lines.all().flatMap(({ message }) => (message.role === "user" ? [message.content] : []));
+    const { text, isCommand } = beginningOf(texts);
+    if (!isCommand) this.#summary = text;
+    return text;
   }
 
   /** The sessions that this one is a copy of, those that they were copies of included. */
@@ -206,7 +214,7 @@ export class DocumentFold {
     readonly toSeq: number;
     readonly messages: readonly DocumentMessage[];
   } {
-    const seen = this.#lines.filter(({ isSeen, seq }) => isSeen && seq > this.#freshSince);
+    const seen = this.#lines.all().filter(({ isSeen, seq }) => isSeen && seq > this.#freshSince);
     return {
       fromSeq: seen[0]?.seq ?? 0,
       toSeq: seen.at(-1)?.seq ?? 0,
@@ -219,7 +227,7 @@ export class DocumentFold {
    * start. Letters and digits are compared alone: platforms show a text without its formatting, or a part of it.
    */
   holdsOwn(role: "user" | "assistant", text: string): boolean {
-    const own = this.#lines.filter(
+    const own = this.#lines.all().filter(
       // What a message brings along is known once its turn has read it.
       ({ message, isSeen }) =>
         message.role === role && message.outside === undefined && (isSeen || role === "assistant"),
@@ -236,7 +244,7 @@ export class DocumentFold {
     return {
       key: this.#key,
       ...this.#title,
-      messages: this.#lines.map(({ message }) => message),
+      messages: this.#lines.all().map(({ message }) => message),
       metadata: {
         state: this.#state,
         ...(model === undefined ? {} : { model }),
@@ -258,9 +266,16 @@ export class DocumentFold {
     timestamp = "",
     seq = 0,
   }: NonNullable<Payload<"session_history_changed">["messages"]>[number]): void {
-    const at = this.#lines.findLastIndex((line) => line.seq < seq) + 1;
+    const lines = this.#lines.all();
+    const at = lines.findLastIndex((line) => line.seq < seq) + 1;
     const message = { role: roleOf(role), content, timestamp, outside: restoredOutside };
-    this.#lines.splice(at, 0, { message, seq, isSeen: role === "user" || role === "assistant" });
+    lines.splice(at, 0, { message, seq, isSeen: role === "user" || role === "assistant" });
+    this.#setLines(lines);
+  }
+
+  #setLines(lines: readonly Line[]): void {
+    this.#lines.set(lines);
+    this.#summary = undefined;
   }
 
   #add(message: DocumentMessage, more: Partial<Pick<Line, "waits" | "isSeen">> = {}): void {
@@ -281,15 +296,14 @@ export class DocumentFold {
     if (outside !== undefined) this.#outside.add(outside);
     for (const id of messageIds) {
       if (!this.#waiting.delete(id)) continue;
-      const index = this.#lines.findLastIndex(({ waits }) => waits === id);
-      const line = this.#lines[index];
-      if (line === undefined) continue;
-      const message = {
-        ...line.message,
+      const labels = {
         ...(outside === undefined ? {} : { outside }),
         ...(by === "guest" ? { forGuest: true as const } : {}),
       };
-      this.#lines[index] = { message, seq: this.#lastSequence, isSeen };
+      this.#lines.replaceLast(
+        ({ waits }) => waits === id,
+        ({ message }) => ({ message: { ...message, ...labels }, seq: this.#lastSequence, isSeen }),
+      );
     }
   }
 
@@ -336,7 +350,9 @@ export class DocumentFold {
         this.#hasGuests = false;
         break;
       case "undo":
-        this.#lines = this.#lines.filter(({ waits, seq }) => waits !== undefined || seq <= (change.to_seq ?? 0));
+        this.#setLines(
+          this.#lines.all().filter(({ waits, seq }) => waits !== undefined || seq <= (change.to_seq ?? 0)),
+        );
         break;
       case "fork":
         this.#forkedFrom = change.forked_from;
@@ -370,11 +386,6 @@ export function roleOf(role: string): DocumentMessage["role"] {
 function userLine({ payload: { content }, timestamp }: EventOf<"user_message_queued">): DocumentMessage {
   const hasFiles = content.some((part) => part.type !== "text");
   return { role: "user", content: readable(content), ...(hasFiles ? { parts: content } : {}), timestamp };
-}
-
-/** `/help`, `/model fast`: for the gateway, and not what the conversation is about. */
-function isCommand(text: string): boolean {
-  return /^\/[a-z]+(?:@\w+)?(?:\s|$)/i.test(text);
 }
 
 /** What a person wrote, with a line for each file that came along. */

@@ -6,16 +6,18 @@ import { z } from "zod";
 import { PathChangedError, readOnly, resolveReal } from "../../util/files/real-path.js";
 import { writeReal } from "../../util/files/write-real.js";
 import { readVersion } from "../../util/version.js";
+import { foldCodeMark } from "./fold-code.js";
 import type { SessionFolds } from "./session-folds.js";
 
 const foldName = "folds.bin";
 const lf = 0x0a;
-/** Of the form of the file. What is in it changes with the program, whose version is in it too. */
-const formatVersion = 1;
+/** Of the form of the file. What is in it changes with the program: its version and a mark of its code are in it too. */
+const formatVersion = 2;
 
 const head = z.object({
   format: z.literal(formatVersion),
   version: z.string(),
+  code: z.string(),
   key: z.string(),
   seq: z.number(),
   eventId: z.string(),
@@ -39,7 +41,7 @@ export interface FoundFolds {
 
 /**
  * What a long session's log has come to, besides what else is kept of the session, so that opening it does not read all of
- * the log. The log stays the truth: a file that is damaged, of another program version or of another history counts for
+ * the log. The log stays the truth: a file that is damaged, of another program or of another history counts for
  * nothing, and it goes with the session. Not synced: it can be made again at any time.
  */
 export async function writeFolds(folder: string, place: FoldPlace, folds: SessionFolds): Promise<void> {
@@ -49,6 +51,7 @@ export async function writeFolds(folder: string, place: FoldPlace, folds: Sessio
   const first = JSON.stringify({
     format: formatVersion,
     version: readVersion(),
+    code: foldCodeMark(),
     ...place,
     bytes: body.length,
     checksum: crc32(body),
@@ -64,10 +67,10 @@ export async function readFolds(folder: string, key: string): Promise<FoundFolds
   const end = file.indexOf(lf);
   const body = file.subarray(end + 1);
   try {
-    const { version, bytes, checksum, ...place } = head.parse(JSON.parse(file.toString("utf8", 0, end)));
-    if (version !== readVersion() || place.key !== key) return undefined;
+    const { version, code, bytes, checksum, ...place } = head.parse(JSON.parse(file.toString("utf8", 0, end)));
+    if (version !== readVersion() || code !== foldCodeMark() || place.key !== key) return undefined;
     if (bytes !== body.length || checksum !== crc32(body)) return undefined;
-    // Whole, and written by this version of the program: it is what `foldsOf` gave.
+    // Whole, and written by this very code: it is what `foldsOf` gave.
     return { place, folds: deserialize(body) as SessionFolds, foldedSeq: place.seq };
   } catch {
     return undefined;

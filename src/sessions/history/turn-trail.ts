@@ -1,6 +1,7 @@
 import { textOf } from "../../events/content.js";
 import type { StoredEvent } from "../../events/event.js";
 import { cutText } from "../../util/text/cut-text.js";
+import { PackedList } from "../folds/packed-list.js";
 
 /** A turn that the model still sees. */
 export interface SeenTurn {
@@ -24,23 +25,23 @@ const textChars = 80;
 
 /** The turns in a session's present context, in order: what an undo can take back. A fold over the session's events. */
 export class TurnTrail {
-  #turns: SeenTurn[] = [];
+  readonly #turns = new PackedList<SeenTurn>();
   /** Messages whose turn has not ended. */
   #questions = new Map<string, Question>();
   #open: { readonly turnId: string; readonly beforeSeq: number } | undefined;
 
   get folded() {
-    return { turns: this.#turns, questions: this.#questions, open: this.#open };
+    return { turns: this.#turns.pack(() => false), questions: this.#questions, open: this.#open };
   }
 
   restore({ turns, questions, open }: TurnTrail["folded"]): void {
-    this.#turns = turns;
+    this.#turns.restore(turns);
     this.#questions = questions;
     this.#open = open;
   }
 
   get last(): SeenTurn | undefined {
-    return this.#turns.at(-1);
+    return this.#turns.last;
   }
 
   apply(event: StoredEvent): void {
@@ -59,9 +60,10 @@ export class TurnTrail {
         this.#enter(event.turn_id, event.payload.message_id, event.seq);
         break;
       case "tool_execution_start": {
-        const last = this.#turns.pop();
-        if (last !== undefined)
-          this.#turns.push({ ...last, usedTools: last.usedTools || last.turnId === event.turn_id });
+        this.#turns.replaceLast(
+          () => true,
+          (last) => ({ ...last, usedTools: last.usedTools || last.turnId === event.turn_id }),
+        );
         break;
       }
       case "turn_execution_complete":
@@ -90,9 +92,9 @@ export class TurnTrail {
   }
 
   #change(kind: string, toSeq: number, seq: number): void {
-    if (kind === "undo") this.#turns = this.#turns.filter(({ beforeSeq }) => beforeSeq < toSeq);
+    if (kind === "undo") this.#turns.set(this.#turns.all().filter(({ beforeSeq }) => beforeSeq < toSeq));
     if (kind !== "new" && kind !== "deletion") return;
-    this.#turns = [];
+    this.#turns.set([]);
     // The turn that begins afresh is taken back up to here, not beyond.
     if (this.#open !== undefined) this.#open = { ...this.#open, beforeSeq: seq };
   }

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { Logger } from "../../log.js";
 import { isMissing } from "../../util/error-code.js";
 import { documentSuffix, logSuffix, sessionFileName } from "../file-names.js";
-import { eachIndexLine, type LineHead } from "./index-file.js";
+import { eachIndexLine } from "./index-file.js";
+import type { LineHead } from "./index-line.js";
 import { LoadedIndex, type Place } from "./loaded-index.js";
 import { readLine } from "./read-line.js";
 import { rewriteIndex } from "./rewrite-index.js";
@@ -31,9 +32,11 @@ type Twins = Map<string, { readonly head: LineHead; readonly place: Place }>;
 
 async function readIndex(path: string, loaded: LoadedIndex): Promise<Twins> {
   const last = new Map<string, { readonly head: LineHead; readonly place: Place }>();
-  await eachIndexLine(path, (head, offset, bytes) => {
-    if (head === undefined || bytes.at(-1) !== 0x0a) return loaded.skip();
-    const place = { offset, length: bytes.length };
+  await eachIndexLine(path, (line) => {
+    if (loaded.putPlain(line)) return;
+    const { head } = line;
+    if (head === undefined || !line.isWhole) return loaded.skip();
+    const place = { offset: line.offset, length: line.length };
     const row = loaded.rows.numberOf(head.key);
     const before = row === undefined ? undefined : loaded.fileOf(head.key);
     if (row !== undefined && before !== undefined && before !== head.file) {
@@ -59,20 +62,20 @@ interface Found {
 /** One way through the folder, a slice at a time. */
 async function compareFolder(dir: string, loaded: LoadedIndex, twins: Twins): Promise<Found> {
   const isThere = new Set<string>();
-  const there = new Uint8Array(loaded.rows.size);
+  const there = new Uint8Array(loaded.rows.end);
   const documents: string[] = [];
   const logs: string[] = [];
   await eachName(dir, (name) => {
     if (name.startsWith(".")) return;
     const isLog = name.endsWith(logSuffix);
-    const file = isLog ? `${name.slice(0, -logSuffix.length)}${documentSuffix}` : name;
-    if (!file.endsWith(documentSuffix)) return;
-    const isTwin = twins.has(file);
-    const row = isTwin ? undefined : loaded.rowOfFile(file);
+    if (!isLog && !name.endsWith(documentSuffix)) return;
+    const suffix = (isLog ? logSuffix : documentSuffix).length;
+    const isTwin = twins.size > 0 && twins.has(`${name.slice(0, -suffix)}${documentSuffix}`);
+    const row = isTwin ? undefined : loaded.rowOfName(name, suffix);
     if (isLog) {
       if (row === undefined && !isTwin) logs.push(name);
-    } else if (isTwin) isThere.add(file);
-    else if (row === undefined) documents.push(file);
+    } else if (isTwin) isThere.add(name);
+    else if (row === undefined) documents.push(name);
     else there[row] = 1;
   });
   for (const { head, place } of twins.values()) {
@@ -82,7 +85,7 @@ async function compareFolder(dir: string, loaded: LoadedIndex, twins: Twins): Pr
     loaded.put(head, place);
     there[row] = 1;
   }
-  const gone = [...loaded.rows.keys()].filter((key) => there[loaded.rows.numberOf(key) ?? 0] !== 1);
+  const gone = [...loaded.rows.numbers()].flatMap((row) => (there[row] === 1 ? [] : [loaded.rows.keyOf(row)]));
   return { documents, logs, gone };
 }
 

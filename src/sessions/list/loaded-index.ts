@@ -1,4 +1,6 @@
-import { headOf, keyOfPlainFile, type LineHead, plainFile } from "./index-file.js";
+import { documentSuffix } from "../file-names.js";
+import { headOf, keyOfPlainFile, plainFile } from "./index-file.js";
+import type { IndexLine, LineHead } from "./index-line.js";
 import { LinePlaces } from "./line-places.js";
 import type { SessionLine } from "./session-line.js";
 import { SessionRows } from "./session-rows.js";
@@ -33,6 +35,18 @@ export class LoadedIndex {
     this.places.set(row, offset, length);
   }
 
+  /** A line as most are, without making strings of it. False where it is not: then `put` takes it. */
+  putPlain({ isPlain, piece, start, keyStart, keyEnd, at, lastSequence, offset, length }: IndexLine): boolean {
+    if (!isPlain) return false;
+    const key = { bytes: piece, from: start + keyStart, to: keyEnd };
+    if (this.#oddKeys.size > 0 && this.#oddKeys.has(piece.toString("latin1", key.from, key.to))) return false;
+    this.#written += 1;
+    const row = this.rows.setBytes(key, at, lastSequence);
+    this.unwritten.delete(row);
+    this.places.set(row, offset, length);
+    return true;
+  }
+
   /** A line that the file lacks. */
   add(line: SessionLine): void {
     this.unwritten.set(this.#note(headOf(line)), line);
@@ -59,6 +73,16 @@ export class LoadedIndex {
   /** The document's file. */
   fileOf(key: string): string {
     return this.#oddKeys.get(key) ?? plainFile(key) ?? "";
+  }
+
+  /**
+   * The row of the session whose document is `file`, which is a name in the folder without its last `more` letters and with `.json`. Most
+   * are found without making a string.
+   */
+  rowOfName(name: string, more: number): number | undefined {
+    const length = name.length - more;
+    const row = this.#oddKeys.size === 0 ? this.rows.numberOfFile(name, length) : undefined;
+    return row ?? this.rowOfFile(`${name.slice(0, length)}${documentSuffix}`);
   }
 
   /** The row of the session whose document this file is, as far as lines tell. */

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { replaceFile } from "../../util/files/replace-file.js";
-import { eachIndexLine, type LineHead, lineText } from "./index-file.js";
+import { eachIndexLine, lineText } from "./index-file.js";
+import type { IndexLine } from "./index-line.js";
 import { LinePlaces } from "./line-places.js";
 import type { LoadedIndex } from "./loaded-index.js";
 
@@ -12,7 +13,7 @@ export async function rewriteIndex(path: string, loaded: LoadedIndex): Promise<v
     path,
     async (temporary) => {
       let size = 0;
-      const kept = ({ key }: LineHead, offset: number, length: number): boolean => {
+      const kept = ({ key, offset, length }: KeptLine): boolean => {
         const row = rows.numberOf(key);
         if (row === undefined || unwritten.has(row) || loaded.places.offsetOf(row) !== offset) return false;
         places.set(row, size, length);
@@ -36,7 +37,7 @@ export async function rewriteIndex(path: string, loaded: LoadedIndex): Promise<v
 /** Takes the lines of these sessions out of the index file, without taking the list into memory. */
 export async function dropLines(path: string, keys: ReadonlySet<string>): Promise<void> {
   let found = 0;
-  await eachIndexLine(path, (head) => {
+  await eachIndexLine(path, ({ head }) => {
     if (head !== undefined && keys.has(head.key)) found += 1;
   });
   if (found === 0) return;
@@ -44,10 +45,14 @@ export async function dropLines(path: string, keys: ReadonlySet<string>): Promis
   await replaceFile(path, copy, { sync: false, mode: 0o600 });
 }
 
+interface KeptLine extends Pick<IndexLine, "offset" | "length"> {
+  readonly key: string;
+}
+
 async function copyLines(
   path: string,
   target: string,
-  isKept: (head: LineHead, offset: number, length: number) => boolean,
+  isKept: (line: KeptLine) => boolean,
   atEnd: (file: FileHandle) => Promise<void> = async () => {},
 ): Promise<void> {
   const file = await open(target, "w", 0o600);
@@ -55,9 +60,11 @@ async function copyLines(
     let kept: Buffer[] = [];
     await eachIndexLine(
       path,
-      (head, offset, bytes) => {
+      (line) => {
+        const key = line.head?.key;
+        const { offset, length } = line;
         // The bytes are void once the next piece is read.
-        if (head !== undefined && isKept(head, offset, bytes.length)) kept.push(bytes);
+        if (key !== undefined && isKept({ key, offset, length })) kept.push(line.bytes);
       },
       async () => {
         const piece = Buffer.concat(kept);

@@ -12,7 +12,9 @@ export interface SessionsWanted {
   /** Unix ms: only sessions with a message since then. */
   readonly since?: number;
   /** Default: every session. */
-  readonly isWanted?: (key: string) => boolean;
+  readonly isWanted?: ((key: string) => boolean) | undefined;
+  /** Keys that begin so are left out. */
+  readonly except?: string;
 }
 
 export interface SessionPage {
@@ -25,27 +27,33 @@ export interface SessionPage {
 export class SessionList {
   readonly #repository: SessionRepository;
   readonly #residents: ResidentSessions;
-  readonly #isDeleting: (key: string) => boolean;
+  readonly #deletions: ReadonlyMap<string, unknown>;
 
-  constructor(repository: SessionRepository, residents: ResidentSessions, isDeleting: (key: string) => boolean) {
+  /** What is in `deletions` is not shown. */
+  constructor(repository: SessionRepository, residents: ResidentSessions, deletions: ReadonlyMap<string, unknown>) {
     this.#repository = repository;
     this.#residents = residents;
-    this.#isDeleting = isDeleting;
+    this.#deletions = deletions;
   }
 
   async page({
     offset = 0,
     limit = Number.POSITIVE_INFINITY,
     since,
-    isWanted = () => true,
+    isWanted,
+    except,
   }: SessionsWanted): Promise<SessionPage> {
     const { rows } = this.#repository;
+    const exceptBytes = except === undefined ? undefined : Buffer.from(except);
     const keys: string[] = [];
     let total = 0;
-    for (const key of this.#newestFirst()) {
-      if (since !== undefined && (rows.get(key)?.at ?? 0) < since) break;
-      if (this.#isDeleting(key) || !isWanted(key)) continue;
-      if (total >= offset && keys.length < limit) keys.push(key);
+    for (const row of this.#inOrder()) {
+      if (since !== undefined && (rows.atOf(row) ?? 0) < since) break;
+      if (exceptBytes !== undefined && rows.hasPrefix(row, exceptBytes)) continue;
+      // Most keys need not become strings.
+      if (this.#deletions.size > 0 && this.#deletions.has(rows.keyOf(row))) continue;
+      if (isWanted !== undefined && !isWanted(rows.keyOf(row))) continue;
+      if (total >= offset && keys.length < limit) keys.push(rows.keyOf(row));
       total += 1;
     }
     const lines = await this.#repository.lines(keys.filter((key) => this.#residents.present(key) === undefined));
@@ -61,18 +69,22 @@ export class SessionList {
   }
 
   keys(isWanted: (key: string) => boolean): readonly string[] {
+    const { rows } = this.#repository;
     const keys: string[] = [];
-    for (const key of this.#newestFirst()) if (!this.#isDeleting(key) && isWanted(key)) keys.push(key);
+    for (const row of this.#inOrder()) {
+      const key = rows.keyOf(row);
+      if (!this.#deletions.has(key) && isWanted(key)) keys.push(key);
+    }
     return keys;
   }
 
-  #newestFirst(): Iterable<string> {
+  #inOrder(): Iterable<number> {
     const { rows } = this.#repository;
     for (const { key, document } of this.#residents.all()) {
       if (this.#residents.present(key) === undefined) continue;
       const at = Date.parse(document.lastMessage?.timestamp ?? "");
       rows.touch(key, Number.isNaN(at) ? undefined : at);
     }
-    return rows.newestFirst();
+    return rows.inOrder();
   }
 }

@@ -1,3 +1,5 @@
+import { KeyTable } from "./key-table.js";
+
 /** What stays in memory of a session's line: enough to find the session and to put it in its place. */
 export interface SessionRow {
   readonly key: string;
@@ -12,72 +14,95 @@ const mostMoved = 1000;
 
 /**
  * All sessions, the newest first. There may be 100,000: the numbers are in columns, and of the texts only the keys are
- * kept. A session keeps the number of its row while it is there.
+ * kept, as bytes. A session keeps the number of its row while it is there.
  */
 export class SessionRows {
-  readonly #numbers = new Map<string, number>();
-  readonly #keys: string[] = [];
+  readonly #keys = new KeyTable();
   #at = new Float64Array(1024);
   #lastSequence = new Float64Array(1024);
-  readonly #free: number[] = [];
   /** The order as it was made at last. */
   #order = new Uint32Array(0);
   /** Rows that have changed since: their places in the order do not count. */
   readonly #moved = new Set<number>();
 
   get size(): number {
-    return this.#numbers.size;
+    return this.#keys.size;
   }
 
-  keys(): IterableIterator<string> {
-    return this.#numbers.keys();
+  *keys(): IterableIterator<string> {
+    for (const number of this.#keys.numbers()) yield this.#keys.keyOf(number);
+  }
+
+  /** The numbers of all rows. */
+  numbers(): IterableIterator<number> {
+    return this.#keys.numbers();
+  }
+
+  /** One more than the highest of them. */
+  get end(): number {
+    return this.#keys.end;
   }
 
   has(key: string): boolean {
-    return this.#numbers.has(key);
+    return this.#keys.find(key) !== undefined;
   }
 
   /** The number of the session's row. */
   numberOf(key: string): number | undefined {
-    return this.#numbers.get(key);
+    return this.#keys.find(key);
+  }
+
+  /** The number of the row whose session's plain file name begins so: `telegram_42` for `telegram:42`. */
+  numberOfFile(name: string, length: number): number | undefined {
+    return this.#keys.findFile(name, length);
   }
 
   keyOf(number: number): string {
-    return this.#keys[number] ?? "";
+    return this.#keys.keyOf(number);
+  }
+
+  /** Whether the row's key begins so, without making a string of it. */
+  hasPrefix(number: number, prefix: Uint8Array): boolean {
+    return this.#keys.hasPrefix(number, prefix);
+  }
+
+  /** Unix ms of the row's last message. */
+  atOf(number: number): number | undefined {
+    const at = this.#at[number] ?? Number.NEGATIVE_INFINITY;
+    return at === Number.NEGATIVE_INFINITY ? undefined : at;
   }
 
   get(key: string): SessionRow | undefined {
-    const number = this.#numbers.get(key);
+    const number = this.#keys.find(key);
     if (number === undefined) return undefined;
-    const [at = Number.NEGATIVE_INFINITY, lastSequence = 0] = [this.#at[number], this.#lastSequence[number]];
-    return {
-      key,
-      at: at === Number.NEGATIVE_INFINITY ? undefined : at,
-      lastSequence: lastSequence === 0 ? undefined : lastSequence,
-    };
+    const lastSequence = this.#lastSequence[number];
+    return { key, at: this.atOf(number), lastSequence: lastSequence === 0 ? undefined : lastSequence };
   }
 
   /** The number of its row. */
-  set({ key, at = Number.NEGATIVE_INFINITY, lastSequence = 0 }: SessionRow): number {
-    const known = this.#numbers.get(key);
-    const number = known ?? this.#free.pop() ?? this.#keys.length;
-    if (number >= this.#at.length) this.#grow();
-    if (known === undefined || this.#at[number] !== at) this.#moved.add(number);
-    this.#numbers.set(key, number);
-    this.#keys[number] = key;
-    this.#at[number] = at;
-    this.#lastSequence[number] = lastSequence;
+  set({ key, at, lastSequence }: SessionRow): number {
+    const before = this.#keys.size;
+    const number = this.#keys.add(key);
+    this.#fill(number, this.#keys.size > before, at, lastSequence);
+    return number;
+  }
+
+  /** The same for a key that is these bytes. */
+  setBytes(
+    key: { readonly bytes: Uint8Array; readonly from: number; readonly to: number },
+    at: number | undefined,
+    lastSequence: number | undefined,
+  ): number {
+    const before = this.#keys.size;
+    const number = this.#keys.addBytes(key.bytes, key.from, key.to);
+    this.#fill(number, this.#keys.size > before, at, lastSequence);
     return number;
   }
 
   /** The number that its row had. */
   delete(key: string): number | undefined {
-    const number = this.#numbers.get(key);
-    if (number === undefined) return undefined;
-    this.#numbers.delete(key);
-    this.#keys[number] = "";
-    this.#free.push(number);
-    this.#moved.add(number);
+    const number = this.#keys.delete(key);
+    if (number !== undefined) this.#moved.add(number);
     return number;
   }
 
@@ -88,20 +113,27 @@ export class SessionRows {
 
   /** All keys, the newest first; those of the same moment by their keys. */
   *newestFirst(): Iterable<string> {
+    for (const number of this.inOrder()) yield this.keyOf(number);
+  }
+
+  /** The numbers of all rows in this order. */
+  *inOrder(): Iterable<number> {
     if (this.#moved.size > mostMoved) this.#sort();
-    const moved = [...this.#moved].filter((number) => this.#isUsed(number)).sort((a, b) => this.#compare(a, b));
+    const moved = [...this.#moved].filter((number) => this.#keys.isUsed(number)).sort((a, b) => this.#compare(a, b));
     let next = 0;
     for (const number of this.#order) {
       if (this.#moved.has(number)) continue;
-      for (; next < moved.length && this.#compare(moved[next] ?? 0, number) < 0; next += 1)
-        yield this.keyOf(moved[next] ?? 0);
-      yield this.keyOf(number);
+      for (; next < moved.length && this.#compare(moved[next] ?? 0, number) < 0; next += 1) yield moved[next] ?? 0;
+      yield number;
     }
-    for (; next < moved.length; next += 1) yield this.keyOf(moved[next] ?? 0);
+    for (; next < moved.length; next += 1) yield moved[next] ?? 0;
   }
 
-  #isUsed(number: number): boolean {
-    return this.#numbers.get(this.keyOf(number)) === number;
+  #fill(number: number, isNew: boolean, at = Number.NEGATIVE_INFINITY, lastSequence = 0): void {
+    while (number >= this.#at.length) this.#grow();
+    if (isNew || this.#at[number] !== at) this.#moved.add(number);
+    this.#at[number] = at;
+    this.#lastSequence[number] = lastSequence;
   }
 
   #compare(a: number, b: number): number {
@@ -111,7 +143,7 @@ export class SessionRows {
   }
 
   #sort(): void {
-    this.#order = Uint32Array.from(this.#numbers.values()).sort((a, b) => this.#compare(a, b));
+    this.#order = Uint32Array.from(this.#keys.numbers()).sort((a, b) => this.#compare(a, b));
     this.#moved.clear();
   }
 

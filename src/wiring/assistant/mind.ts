@@ -17,7 +17,6 @@ import { createSkillSource, type SkillSource } from "../../skills/source.js";
 import { isTemplate } from "../../templates/workspace.js";
 import { abortable } from "../../util/async/abortable.js";
 import { shared } from "../../util/async/shared.js";
-import { ownTimeZone } from "../../util/local-time.js";
 import { ownPackage } from "../../util/package-folder.js";
 import type { Core } from "../core/core.js";
 import { budgetsThrough, modelsThrough, skillsThrough } from "../live/through.js";
@@ -52,7 +51,7 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
 async function openBudgets({ log, now = Date.now }: GatewayOptions, core: Core, live: LiveConfig): Promise<Budgets> {
   const records = await core.engine.records.open(usageKind);
   const open = ({ budgets: limits, heartbeat, agents }: Config): Budgets => {
-    const calendar = createCalendar(agents.defaults.timezone ?? ownTimeZone());
+    const calendar = createCalendar(agents.defaults.timezone);
     return createBudgets({ limits, jobs: { [heartbeatJob]: heartbeat.budget }, records, calendar, log, now });
   };
   let inForce = open(live.running);

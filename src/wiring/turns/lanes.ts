@@ -114,11 +114,11 @@ function openAgentOf(
   const { events } = options.config.config;
   const { live, mind } = assistant;
   const { budgets } = mind;
-  let clock = createClock(budgets.calendar.timeZone);
+  let clock = createClock(budgets.calendar);
   live.own({
     sections: ["agents.defaults.timezone"],
     apply() {
-      clock = createClock(budgets.calendar.timeZone);
+      clock = createClock(budgets.calendar);
     },
   });
   const turns = ["maxToolIterations", "quietMs", "quietAfter"].map((name) => `agents.defaults.${name}`);

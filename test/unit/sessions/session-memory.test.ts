@@ -105,8 +105,8 @@ test("sessions leave memory for the room they take, also when no other one is op
 });
 
 const sessions = 20_000;
-/** As much as its share of 40 MB for 100,000. */
-const mostBytes = 6_000_000;
+/** For 100,000 a bit more than four times as much: columns grow by doubling. */
+const mostBytes = 3_000_000;
 
 function writeMany(dir: string): void {
   mkdirSync(dir, { recursive: true });
@@ -132,6 +132,7 @@ test("a list of many sessions keeps no texts in memory, and a page reads its own
   const first = await s.store.page({ limit: 50 });
   assert.equal(first.total, sessions);
   const grown = liveBytes() - before;
+  t.diagnostic(`${grown} bytes more`);
   assert.ok(grown < mostBytes, `${grown} bytes more`);
   const watch = watchReads(dir);
   const second = await s.store.page({ offset: 50, limit: 50 });

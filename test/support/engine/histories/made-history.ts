@@ -4,6 +4,7 @@ import { encodeLine } from "../../../../src/engine/embedded/journal/line.js";
 import { noUsage } from "../../../../src/events/content.js";
 import { draft, type EventDraft } from "../../../../src/events/event.js";
 import { sessionFileName } from "../../../../src/sessions/file-names.js";
+import { lineText } from "../../../../src/sessions/list/index-file.js";
 
 export interface MadeHistory {
   readonly sessions: number;
@@ -12,6 +13,8 @@ export interface MadeHistory {
   readonly answerBytes: number;
   /** Unix ms of the first event. */
   readonly from?: number;
+  /** The last event of each says that all before it was summarised. */
+  readonly isSummarised?: boolean;
 }
 
 /** The session of this number. */
@@ -31,14 +34,14 @@ export function makeHistory(sessionsDir: string, made: MadeHistory): number {
     const key = madeKey(number);
     const name = sessionFileName(key);
     bytes += writeLog(join(sessionsDir, `${name}.events.jsonl`), key, made);
-    const lastSequence = made.turnsPerSession * eventsPerTurn;
+    const lastSequence = made.turnsPerSession * eventsPerTurn + (made.isSummarised ? 1 : 0);
     const document = {
       key,
       messages: [{ role: "user", content: "question", timestamp: new Date(0).toISOString() }],
       metadata: { state: "idle", lastSequence },
     };
     fs.writeFileSync(join(sessionsDir, `${name}.json`), JSON.stringify(document));
-    fs.writeSync(index, `${JSON.stringify({ key, messageCount: 1, file: `${name}.json`, lastSequence })}\n`);
+    fs.writeSync(index, lineText({ key, messageCount: 1, file: `${name}.json`, lastSequence }));
   }
   fs.closeSync(index);
   return bytes;
@@ -50,7 +53,7 @@ const piece = 8 * 1024 * 1024;
 function writeLog(
   path: string,
   key: string,
-  { turnsPerSession, answerBytes, from = 1_750_000_000_000 }: MadeHistory,
+  { turnsPerSession, answerBytes, from = 1_750_000_000_000, isSummarised = false }: MadeHistory,
 ): number {
   const fd = fs.openSync(path, "w");
   let bytes = 0;
@@ -71,6 +74,12 @@ function writeLog(
     }
     if (held > piece) write();
   }
+  if (isSummarised) {
+    const seq = turnsPerSession * eventsPerTurn + 1;
+    lines.push(
+      encodeLine(JSON.stringify(stored(summarised(turnsPerSession), key, seq, from + turnsPerSession * 60_000))),
+    );
+  }
   write();
   fs.closeSync(fd);
   return bytes;
@@ -88,6 +97,15 @@ function stored({ event_id, type, ...rest }: EventDraft, key: string, seq: numbe
     ...rest,
     metadata: { instance_id: "gw_made" },
   };
+}
+
+function summarised(turns: number): EventDraft {
+  const sizes = { original_message_count: 2 * turns, final_message_count: 1, estimated_tokens: 9 };
+  return draft(
+    "context_compressed",
+    { strategy: "summary", summary: "All of it.", ...sizes, token_budget: 10, utilization_pct: 90 },
+    { source: "agent" },
+  );
 }
 
 /** One message and its answer, each event caused by the one before it. */
