@@ -6,6 +6,7 @@ import { Releases } from "../util/async/releases.js";
 import { type Assistant, openAssistant } from "./assistant/assistant.js";
 import { startMemory } from "./background/memory.js";
 import { startNotices } from "./background/notices.js";
+import { startOldDetails } from "./background/old-details.js";
 import { openReactors } from "./background/reactors.js";
 import { type OpenedSchedule, openSchedule } from "./background/schedule.js";
 import { openTasks } from "./background/tasks.js";
@@ -75,6 +76,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const { api, resumeDeletions } = await openOperations(options, core, assistant, atWork, releases);
   reactors.start();
   await startMemory(options, core, assistant, releases);
+  await startOldDetails(options, core, releases);
   startNotices(options, core, assistant, releases);
   await startHeartbeat(options, core, assistant, scheduled, api, releases);
   // Its sessions take nothing until it is through.

@@ -57,6 +57,7 @@ export interface Core {
   readonly instanceId: string;
   readonly setAddress: (address: string) => void;
   readonly holdFiles?: OpenedHome["holdFiles"];
+  readonly thinLogs?: OpenedHome["thinLogs"];
   /** Adds to the gateway's own log. */
   readonly logEvent: (event: EventDraft) => void;
 }
@@ -74,7 +75,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
   const files = createSessionFiles(sessionsDir);
   const instanceId = newId("gw");
   const opened = releases.use(await lockAndOpen(options, { sessionsDir, files, instanceId, publish: producer.emit }));
-  const { engine, assertHeld, recentSessions, holdFiles, setAddress } = opened;
+  const { engine, assertHeld, recentSessions, holdFiles, thinLogs, setAddress } = opened;
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
     options.added?.storage === undefined
@@ -116,6 +117,7 @@ export async function openCore(options: GatewayOptions, releases: Releases): Pro
     instanceId,
     setAddress,
     holdFiles,
+    thinLogs,
     logEvent: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
         log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
