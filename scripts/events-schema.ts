@@ -27,7 +27,11 @@ function eventSchema(type: EventType) {
     correlation_id: text.optional(),
     causation_id: text.optional(),
     payload,
-    metadata: z.strictObject({ instance_id: text, agent_id: text.optional() }),
+    metadata: z.strictObject({
+      instance_id: text,
+      agent_id: text.optional(),
+      dropped: z.number().int().positive().optional(),
+    }),
   });
 }
 

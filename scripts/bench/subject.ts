@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,7 +15,11 @@ export interface Subject extends AsyncDisposable {
   readonly readyMs: number;
   /** Of the gateway's HTTP interface; empty for a bot, which has none. */
   readonly url: string;
+  /** From the start of the process to its first question to the platform. */
+  readonly firstPollMs: number;
   rssMegabytes(): Promise<number>;
+  /** What all its threads have used so far. */
+  cpuMs(): Promise<number>;
 }
 
 /** Beside what each has; its channels are further ones. */
@@ -26,7 +30,7 @@ export interface MoreConfig extends Readonly<Record<string, unknown>> {
 export type SubjectName = "echo" | "bare" | "maxclaw";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const limitMs = 20_000;
+const limitMs = 120_000;
 
 export async function startSubject(
   name: SubjectName,
@@ -45,12 +49,19 @@ export async function startSubject(
   const { at, url } = await readyLine(child);
   const readyMs = at - startedAt;
   await until(() => telegram.calls("getUpdates") > 0);
+  const firstPollMs = performance.now() - startedAt;
   return {
     telegram,
     pid: child.pid,
     child,
     readyMs,
     url,
+    firstPollMs,
+    async cpuMs() {
+      const threads = await readdir(`/proc/${child.pid}/task`);
+      const used = threads.map((thread) => readFile(`/proc/${child.pid}/task/${thread}/schedstat`, "utf8"));
+      return (await Promise.all(used)).reduce((sum, text) => sum + Number(text.split(" ")[0]) / 1e6, 0);
+    },
     async rssMegabytes() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");
       return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1000;

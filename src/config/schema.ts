@@ -161,6 +161,8 @@ export const configSchema = z.strictObject({
       persistDetail: flag(true),
       /** Keep the model's thinking in stored messages. */
       persistThoughts: flag(true),
+      /** For how many days both are kept. Default: for ever. */
+      detailDays: number(z.number().int().min(1).max(36_500)).optional(),
       /** How long the text of an ended stream can still be joined. */
       snapshotTtlSeconds: whole(0, 86_400, 300),
     })

@@ -26,7 +26,12 @@ export interface EventOf<T extends EventType> {
   /** The stored event directly before this one in cause. */
   readonly causation_id?: string;
   readonly payload: Payload<T>;
-  readonly metadata: { readonly instance_id: string; readonly agent_id?: string };
+  readonly metadata: {
+    readonly instance_id: string;
+    readonly agent_id?: string;
+    /** So many numbers right before this one were details, and were left out of the log later (`events.detailDays`). */
+    readonly dropped?: number;
+  };
 }
 
 /** Any event. Switching on `type` narrows `payload`. */

@@ -71,8 +71,12 @@ export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId
     log.findIndex((event) => event.turn_id === turnId),
   );
   const gap = log.find(({ seq }, index) => seq <= terminal.seq && index > 0 && seq !== (log[index - 1]?.seq ?? 0) + 1);
-  if (gap !== undefined)
-    throw new NotReplayable(`The log of ${sessionKey} lacks events before ${gap.seq}: ${turnId} cannot be run again.`);
+  if (gap !== undefined) {
+    const why = gap.metadata.dropped === undefined ? "" : ", whose details were left out after events.detailDays";
+    throw new NotReplayable(
+      `The log of ${sessionKey} lacks events before ${gap.seq}${why}: ${turnId} cannot be run again.`,
+    );
+  }
   return { turnId, sessionKey, before, events, end, ...messagesOf(sessionKey, log, events, end) };
 }
 

@@ -7,6 +7,7 @@ import { type Assistant, openAssistant } from "./assistant/assistant.js";
 import type { HeartbeatPorts } from "./background/heartbeat.js";
 import { startMemory } from "./background/memory.js";
 import { startNotices } from "./background/notices.js";
+import { startOldDetails } from "./background/old-details.js";
 import { openReactors } from "./background/reactors.js";
 import { openSchedule } from "./background/schedule.js";
 import { openTasks } from "./background/tasks.js";
@@ -77,6 +78,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const { api, resumeDeletions } = await openOperations(options, core, assistant, atWork, releases);
   reactors.start();
   await startMemory(options, core, assistant, releases);
+  await startOldDetails(options, core, releases);
   startNotices(options, core, assistant, releases);
   const beats = { reports: scheduled.reports, deleteSession: api.deleteSession };
   await followHeartbeat(options, core, assistant, beats, releases);

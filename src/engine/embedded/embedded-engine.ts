@@ -31,6 +31,7 @@ import { storeEvents } from "./lanes/delivery.js";
 import { findLongLanes } from "./lanes/lane-room.js";
 import { toStored } from "./lanes/work-table.js";
 import { DeletedLogs } from "./logs/deleted-logs.js";
+import type { ThinReport, ThinSpan } from "./maintenance.js";
 import type { Parts } from "./parts.js";
 import { noteStop } from "./run-note.js";
 import type { Store } from "./state.js";
@@ -208,6 +209,15 @@ export class EmbeddedEngine implements Engine {
   async flush(): Promise<void> {
     this.#assertOpen();
     await this.#parts.maintenance.flush();
+  }
+
+  /**
+   * Leaves the details of turns that ended before a moment out of the session logs that were written since another one. What an open
+   * turn needs stays, and so do messages, tools and costs.
+   */
+  async thinLogs(span: ThinSpan, signal: AbortSignal): Promise<ThinReport> {
+    this.#assertOpen();
+    return await this.#parts.maintenance.thin(this.#facts.sessionLogs?.() ?? [], span, signal);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
@@ -19,6 +20,20 @@ interface MaintenanceOptions {
   readonly segmentBytes: number;
   readonly forgetMs: number;
   readonly boundary: (name: string) => void;
+}
+
+/** Logs that were written since a moment, and turns that ended before another one. Both in Unix ms. */
+export interface ThinSpan {
+  readonly sinceMs: number;
+  readonly beforeMs: number;
+}
+
+/** What leaving out old details has come to. */
+export interface ThinReport {
+  /** In bytes. */
+  readonly freed: number;
+  /** Logs that were not written again because of an error. */
+  readonly failed: number;
 }
 
 /** The journal may grow by so many segments while its files are held. */
@@ -88,6 +103,33 @@ export class Maintenance {
       await this.#flushAll();
       if (this.#options.journal.segmentBytes > 0) await this.#rotate();
     });
+  }
+
+  /**
+   * Leaves old details out of these logs, as {@link SessionLogs.thin} says, one after the other and never while the files are held. The
+   * journal first lets go of what is in the logs, so that nothing brings it back.
+   */
+  async thin(paths: readonly string[], { sinceMs, beforeMs }: ThinSpan, signal: AbortSignal): Promise<ThinReport> {
+    const report = { freed: 0, failed: 0 };
+    let isRotated = false;
+    for (const path of paths) {
+      // Others go on between two logs.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (signal.aborted) break;
+      if ((statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < sinceMs) continue;
+      try {
+        if (!isRotated) await this.#serially(() => this.#rotate());
+        isRotated = true;
+        report.freed += await this.#serially(() => this.#options.logs.thin(path, beforeMs));
+      } catch (error) {
+        report.failed += 1;
+        this.#options.log.warn("old details could not be left out of a session log; it stays as it is", {
+          file: path,
+          error: messageOf(error),
+        });
+      }
+    }
+    return report;
   }
 
   /** Brings the files up to date; until the result is disposed only the journal's segment changes, by growing. */

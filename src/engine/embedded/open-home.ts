@@ -35,6 +35,8 @@ export interface OpenedHome extends AsyncDisposable {
   readonly recentSessions: () => readonly string[];
   /** See {@link EmbeddedEngine.holdFiles}. Absent where the truth is not files. */
   readonly holdFiles?: (() => Promise<HeldFiles>) | undefined;
+  /** See {@link EmbeddedEngine.thinLogs}. Absent where the truth is not files. */
+  readonly thinLogs?: EmbeddedEngine["thinLogs"] | undefined;
 }
 
 /**
@@ -71,7 +73,9 @@ export async function openHome(options: HomeOptions): Promise<OpenedHome> {
     assertHeld,
     setAddress: (address) => locks[0]?.setAddress(address, instanceId),
     recentSessions: isEmbedded ? () => engine.recentSessions() : () => [],
-    ...(isEmbedded ? { holdFiles: () => engine.holdFiles() } : {}),
+    ...(isEmbedded
+      ? { holdFiles: () => engine.holdFiles(), thinLogs: (span, signal) => engine.thinLogs(span, signal) }
+      : {}),
     [Symbol.asyncDispose]: () => parts[Symbol.asyncDispose](),
   };
 }

@@ -56,6 +56,7 @@ export interface GatewayProcess {
   readonly instanceId: string;
   readonly setAddress: (address: string) => void;
   readonly holdFiles?: OpenedHome["holdFiles"];
+  readonly thinLogs?: OpenedHome["thinLogs"];
 }
 
 /** What keeps messages and events. */
@@ -94,7 +95,7 @@ export async function openCore(
   const files = createSessionFiles(sessionsDir);
   const instanceId = newId("gw");
   const opened = releases.use(await lockAndOpen(options, { sessionsDir, files, instanceId, publish: producer.emit }));
-  const { engine, assertHeld, recentSessions, holdFiles, setAddress } = opened;
+  const { engine, assertHeld, recentSessions, holdFiles, thinLogs, setAddress } = opened;
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
   const { problem, ...storage } =
     options.added?.storage === undefined
@@ -130,7 +131,7 @@ export async function openCore(
     storageProblem: () => problem ?? sessions.storageProblem(),
     growing: { snapshots, pieces: new HeldPieces(producer) },
     messages: createMessageBus(engine),
-    process: { instanceId, setAddress, holdFiles },
+    process: { instanceId, setAddress, holdFiles, thinLogs },
     logEvent: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
         log.warn(`The gateway's own log was not written: ${messageOf(error)}`);

@@ -7,7 +7,7 @@ import { encodeLine } from "../journal/line.js";
 import { runBlocking } from "../logs/line-walk.js";
 import { eachLogLine, type LogEnd } from "../logs/log-reading.js";
 import { salvageEvents } from "./salvage.js";
-import { gapsIn, outside, type SeqRange } from "./seq-range.js";
+import { droppedBefore, gapsIn, outside, type SeqRange } from "./seq-range.js";
 
 export interface LogToMend {
   readonly path: string;
@@ -58,6 +58,8 @@ type LineSource = { readonly start: number; readonly end: number } | { readonly 
 
 interface Scan {
   readonly sources: ReadonlyMap<number, LineSource>;
+  /** How many numbers before an event were left out on purpose. */
+  readonly dropped: ReadonlyMap<number, number>;
   readonly lastTime: number;
   readonly salvaged: number;
   readonly highestSeq: number;
@@ -84,7 +86,8 @@ export function mendLog(log: LogToMend): MendedLog | undefined {
   const seqs = [...sources.keys()].sort((a, b) => a - b);
   const lastSeq = Math.max(after, seqs.at(-1) ?? 0);
   const usedSeq = Math.max(lastSeq, log.lastSeq ?? Math.max(scan.guessedSeq, shownSeq));
-  const lost = outside(gapsIn(after, seqs, usedSeq), known);
+  const places = seqs.map((seq) => ({ seq, dropped: scan.dropped.get(seq) ?? 0 }));
+  const lost = outside(gapsIn(after, places, usedSeq), known);
   const isChanged = !scan.isSound || sources.size > scan.sources.size;
   if (!isChanged && lost.length === 0) return undefined;
   const lastTime = others.reduce((latest, { timestamp }) => Math.max(latest, Date.parse(timestamp)), scan.lastTime);
@@ -103,6 +106,7 @@ function readScan(log: LogToMend): Scan {
     if (codeOf(error) !== "ENOENT") throw error;
     return {
       sources: new Map(),
+      dropped: new Map(),
       lastTime: 0,
       salvaged: 0,
       highestSeq: 0,
@@ -120,6 +124,7 @@ function readScan(log: LogToMend): Scan {
 
 function scanLog(fd: number, { sessionKey, after }: LogToMend): Scan {
   const sources = new Map<number, LineSource>();
+  const dropped = new Map<number, number>();
   let lastTime = 0;
   let last = 0;
   let salvaged = 0;
@@ -129,7 +134,10 @@ function scanLog(fd: number, { sessionKey, after }: LogToMend): Scan {
   let damagedBytes = 0;
   const add = (event: StoredEvent, source: LineSource): void => {
     lastTime = Math.max(lastTime, Date.parse(event.timestamp));
-    if (event.seq > after && !sources.has(event.seq)) sources.set(event.seq, source);
+    if (event.seq <= after || sources.has(event.seq)) return;
+    sources.set(event.seq, source);
+    const before = droppedBefore(event);
+    if (before > 0) dropped.set(event.seq, before);
   };
   /** Returns the highest number that may have been in it. */
   const endRegion = (): number => {
@@ -163,7 +171,7 @@ function scanLog(fd: number, { sessionKey, after }: LogToMend): Scan {
   runBlocking(fd, reading);
   const guessedSeq = endRegion();
   const highestSeq = [...sources.keys()].reduce((highest, seq) => Math.max(highest, seq), 0);
-  return { sources, lastTime, salvaged, highestSeq, isSound, hasDamagedLines, guessedSeq };
+  return { sources, dropped, lastTime, salvaged, highestSeq, isSound, hasDamagedLines, guessedSeq };
 }
 
 /** The highest number that damaged lines name, if there is room for it. */

@@ -1,16 +1,38 @@
 import { z } from "zod";
+import type { StoredEvent } from "../../../events/event.js";
 
 /** Sequence numbers of a session, both ends included. */
 export const seqRange = z.object({ from_seq: z.number(), to_seq: z.number() });
 export type SeqRange = Readonly<z.infer<typeof seqRange>>;
 
-/** The numbers above `after`, up to `last`, that are not among these, which ascend. */
-export function gapsIn(after: number, seqs: readonly number[], last: number): readonly SeqRange[] {
+/** A number of a log, and how many right before it were left out on purpose. */
+export interface SeqPlace {
+  readonly seq: number;
+  readonly dropped: number;
+}
+
+/** The number of an event, as a log on the disk has it. */
+export function placeOf(event: StoredEvent): SeqPlace {
+  return { seq: event.seq, dropped: droppedBefore(event) };
+}
+
+/** How many numbers right before an event were left out of its log on purpose. */
+export function droppedBefore({ seq, metadata }: StoredEvent): number {
+  // Of whatever a file says.
+  const value: unknown = metadata;
+  if (typeof value !== "object" || value === null || !("dropped" in value)) return 0;
+  const { dropped } = value;
+  return typeof dropped === "number" && Number.isSafeInteger(dropped) ? Math.min(Math.max(dropped, 0), seq - 1) : 0;
+}
+
+/** The numbers above `after`, up to `last`, that are missing among these places, which ascend. */
+export function gapsIn(after: number, places: readonly SeqPlace[], last: number): readonly SeqRange[] {
   const gaps: SeqRange[] = [];
   let previous = after;
-  for (const seq of [...seqs, last + 1]) {
+  for (const { seq, dropped } of [...places, { seq: last + 1, dropped: 0 }]) {
     if (seq <= previous) continue;
-    if (seq > previous + 1) gaps.push({ from_seq: previous + 1, to_seq: seq - 1 });
+    const missing = seq - 1 - dropped;
+    if (missing > previous) gaps.push({ from_seq: previous + 1, to_seq: missing });
     previous = seq;
   }
   return gaps;

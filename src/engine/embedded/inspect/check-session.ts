@@ -1,4 +1,5 @@
 import type { StoredEvent } from "../../../events/event.js";
+import { droppedBefore } from "../damage/seq-range.js";
 
 /** Something in the stored events that should not be. */
 export interface EventProblem {
@@ -105,7 +106,7 @@ export class SessionCheck {
       if (!isKnown) this.#roots.set(event.event_id, "unknown");
       return;
     }
-    this.#checkGap(event.seq, this.#reportDamaged(), about);
+    this.#checkGap(event, this.#reportDamaged(), about);
     if (event.type === "session_log_mended") this.#namedLost.push(...event.payload.lost);
     if (isKnown) report("repeat", `event ${event.seq} has the id of an earlier one, ${event.event_id}`);
     if (event.timestamp < this.#lastTime) report("time", `event ${event.seq} is older than the one before it`);
@@ -126,7 +127,8 @@ export class SessionCheck {
     if (this.#namedLost.length > 0) this.missingCauses.clear();
   }
 
-  #checkGap(seq: number, damagedLines: number, about: Omit<EventProblem, "kind" | "message">): void {
+  #checkGap(event: StoredEvent, damagedLines: number, about: Omit<EventProblem, "kind" | "message">): void {
+    const seq = event.seq - droppedBefore(event);
     const missing = seq - this.#last - 1;
     if (missing <= 0 || missing === damagedLines) return;
     const which = missing === 1 ? `event ${seq - 1} is` : `events ${this.#last + 1} to ${seq - 1} are`;

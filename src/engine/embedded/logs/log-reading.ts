@@ -1,5 +1,6 @@
 import { EngineError } from "../../../errors.js";
 import type { StoredEvent } from "../../../events/event.js";
+import { droppedBefore } from "../damage/seq-range.js";
 import { decodeLine } from "../journal/line.js";
 import { isKnownVersion, isStoredEventShape } from "../journal/operations.js";
 import { chunkBytes, type Line, LineWalk, type Reading } from "./line-walk.js";
@@ -155,7 +156,9 @@ export function* checkEnd(log: LogToRead, seq: number): Reading<LogEnd> {
       if (isUncertain) break;
       continue;
     }
-    if (line.event.seq >= seq && line.event.seq !== (isUncertain && end !== undefined ? end.lastSeq + 1 : seq)) break;
+    const next = isUncertain && end !== undefined ? end.lastSeq + 1 : seq;
+    if (line.event.seq >= seq && line.event.seq - droppedBefore(line.event) > next) break;
+    if (isUncertain && line.event.seq < next) break;
     end = { goodEnd: line.end, lastSeq: line.event.seq, lastTime: Date.parse(line.event.timestamp) };
   }
   return end ?? (yield* findEnd({ ...log, size: start }));

@@ -11,13 +11,14 @@ import { syncPath } from "../../../util/files/sync-path.js";
 import { isNewId } from "../../../util/ids.js";
 import { type FoundEnd, findLogEnd, readTornTail } from "../damage/log-end.js";
 import { damagedCopies, type FoundDamage, type LogToMend, mendLog, setAside } from "../damage/mend-log.js";
-import { gapsIn, outside, type SeqRange } from "../damage/seq-range.js";
+import { gapsIn, outside, placeOf, type SeqRange } from "../damage/seq-range.js";
 import { writeFully } from "../files.js";
 import { encodeLine } from "../journal/line.js";
 import { asKnown, type KnownEvent, type LoggedEvent, readLoggedIds, toLogged } from "./known-ids.js";
 import { run } from "./line-walk.js";
 import { type LogEnd, type LogRange, readRange } from "./log-reading.js";
 import { pendingOf, type Session, type SessionTable, trim, trimToGap } from "./session-table.js";
+import { thinningPath, writeThinned } from "./thin-log.js";
 
 const restingSessions = 64;
 
@@ -155,12 +156,51 @@ export class SessionLogs {
     }
   }
 
+  /**
+   * Leaves what only told how things went on out of the turns of a log that ended before a moment. Resolves with the bytes that this
+   * has freed: none where the log is in use.
+   *
+   * @throws {EngineError} `persistence` when another process may use the files; the system's own for a full disk
+   */
+  async thin(path: string, beforeMs: number): Promise<number> {
+    const { size } = fs.statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
+    const thinned = await writeThinned({ path, size, beforeMs });
+    if (thinned === undefined) return 0;
+    const { sessionKey, draft } = thinned;
+    try {
+      this.#options.boundary("thin:draft-written");
+      this.#options.assertAlone();
+      if (!this.#isAtRest(sessionKey, path, size)) return 0;
+      fs.renameSync(draft, path);
+      const session = this.#table.find(sessionKey);
+      if (session !== undefined) {
+        if (session.logBytes !== undefined) session.logBytes = thinned.size;
+        session.loggedIds = undefined;
+        trim(session, 0);
+      }
+      this.#options.boundary("thin:replaced");
+    } finally {
+      fs.rmSync(draft, { force: true });
+    }
+    await syncPath(dirname(path));
+    return size - thinned.size;
+  }
+
+  /** The log is this session's, all of it, and as long as it was. */
+  #isAtRest(key: string, path: string, size: number): boolean {
+    const session = this.#table.find(key);
+    if (this.#options.pathOf(key) !== path || this.#table.tombstones.get(key)?.isGone === false) return false;
+    if (session !== undefined && (pendingOf(session).length > 0 || (session.logBytes ?? size) !== size)) return false;
+    return fs.statSync(path, { throwIfNoEntry: false })?.size === size;
+  }
+
   /** Takes a deleted session's log off the disk, and what was kept of it when it was damaged. Its tombstone must be synced. */
   remove(key: string): void {
     const tombstone = this.#table.tombstones.get(key);
     this.#options.assertAlone();
     const path = this.#options.pathOf(key);
     fs.rmSync(path, { force: true });
+    fs.rmSync(thinningPath(path), { force: true });
     for (const kept of damagedCopies(path)) fs.rmSync(kept, { force: true });
     if (tombstone !== undefined) tombstone.isGone = true;
   }
@@ -197,8 +237,9 @@ export class SessionLogs {
 
   /** Events that a repair of the journal could not read, and that the log does not have. */
   #reportGaps(session: Session, path: string): void {
-    const seqs = pendingOf(session).map(({ event }) => event.seq);
-    const lost = outside(gapsIn(session.flushedSeq, seqs, seqs.at(-1) ?? 0), this.#options.knownLoss(session.key));
+    const events = pendingOf(session).map(({ event }) => event);
+    const gaps = gapsIn(session.flushedSeq, events.map(placeOf), events.at(-1)?.seq ?? 0);
+    const lost = outside(gaps, this.#options.knownLoss(session.key));
     if (lost.length > 0)
       this.#options.onDamage({ sessionKey: session.key, file: path, keptIn: undefined, lost, restored: 0 });
   }
@@ -234,8 +275,7 @@ export class SessionLogs {
   /** True when events are missing after `afterSeq`, between these and up to `lastSeq`, and nobody knows about it. */
   #lacks(key: string, afterSeq: number, events: readonly StoredEvent[], lastSeq: number): boolean {
     const from = Math.max(afterSeq, this.#table.tombstones.get(key)?.seq ?? 0);
-    const seqs = events.map(({ seq }) => seq);
-    const gaps = gapsIn(from, seqs, Math.max(lastSeq, seqs.at(-1) ?? 0));
+    const gaps = gapsIn(from, events.map(placeOf), Math.max(lastSeq, events.at(-1)?.seq ?? 0));
     return gaps.length > 0 && outside(gaps, this.#options.knownLoss(key)).length > 0;
   }
 
