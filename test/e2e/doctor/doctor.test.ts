@@ -78,14 +78,11 @@ describe("maxclaw doctor", () => {
 
     const path = join(cli.home, "config.json");
     const config = JSON.parse(readFileSync(path, "utf8"));
-    writeFileSync(
-      path,
-      JSON.stringify({ ...config, agents: { defaults: { ...config.agents.defaults, maxToolIterations: 7 } } }),
-    );
+    writeFileSync(path, JSON.stringify({ ...config, events: { snapshotTtlSeconds: 7 } }));
     const text = (await cli.run(["doctor", "--offline"])).stdout;
     assert.match(
       text,
-      /^warn {2}gateway {6}The gateway does not have yet what the config file says about agents\.defaults\.maxToolIterations\n +To do: Restart the gateway$/m,
+      /^warn {2}gateway {6}The gateway does not have yet what the config file says about events\.snapshotTtlSeconds\n +To do: Restart the gateway$/m,
     );
     gateway.child.kill("SIGTERM");
     assert.equal((await gateway.result).code, 0);
