@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Releases } from "../../util/async/releases.js";
 import type { Engine } from "../engine.js";
 import type { HeldFiles } from "../held-files.js";
+import type { OldDetails } from "../old-details.js";
 import { EmbeddedEngine } from "./embedded-engine.js";
 import { claimHomeFormat } from "./home-format.js";
 import { acquireLocks } from "./locking/lock.js";
@@ -36,7 +37,7 @@ export interface OpenedHome extends AsyncDisposable {
   /** See {@link EmbeddedEngine.holdFiles}. Absent where the truth is not files. */
   readonly holdFiles?: (() => Promise<HeldFiles>) | undefined;
   /** See {@link EmbeddedEngine.thinLogs}. Absent where the truth is not files. */
-  readonly thinLogs?: EmbeddedEngine["thinLogs"] | undefined;
+  readonly thinLogs?: OldDetails["thin"] | undefined;
 }
 
 /**
