@@ -111,6 +111,7 @@ test("the log names each part as it starts, in order, and as it stops, in revers
     "engine",
     "own log",
     "sessions",
+    "MCP servers",
     "reactor log",
     "reactor typing",
     "reactor answers",
