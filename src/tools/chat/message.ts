@@ -37,7 +37,7 @@ export function messageTool(chats: ChatDirectory): Tool {
         return failed(`Which chat of ${wanted.channel}? Name it.`);
       const isOwn = wanted.channel === own.channel && wanted.chat === own.chat;
       if (isOwn && context.call.isSubAgent)
-        return failed("A sub-agent says nothing in its parent's chat: put it into your answer.");
+        return failed("A sub-agent cannot write in its parent's chat: put it into your answer.");
       const to = isOwn ? undefined : await chats.find(wanted, context);
       if (to !== undefined && "problem" in to) return failed(to.problem);
       const name = `${wanted.channel}:${wanted.chat}`;

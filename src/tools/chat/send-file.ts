@@ -21,7 +21,7 @@ export const sendFileTool = defineTool({
 
   async run({ path, text }, context) {
     if (context.call.isSubAgent)
-      return failed("A sub-agent gives nothing to people: name the file in your answer, your parent can give it.");
+      return failed("A sub-agent cannot give files to people: name the file in your answer, your parent can give it.");
     if ((text?.length ?? 0) > maxText) return failed(`text: at most ${maxText} characters.`);
     const located = await locate(path, "read", context);
     if (!located.ok) return located.result;
