@@ -13,8 +13,7 @@ const afterMs = 1000;
 export function keepHeapSmall() {
   setFlagsFromString("--semi-space-growth-factor=1");
   setTimeout(() => {
-    setFlagsFromString("--optimize-for-size");
-    setFlagsFromString("--heap-growing-percent=25");
+    setFlagsFromString("--heap-growing-percent=50");
     // New objects have a megabyte: waking other threads for it takes longer than one thread takes to look through it.
     setFlagsFromString("--no-parallel-scavenge");
     setFlagsFromString("--expose-gc");
