@@ -34,6 +34,6 @@ export const mutations = [
   [cut, `return isPair ?`, `return !isPair ?`, formattingTest],
   // Who may connect, and who has sent it.
   [door, `origin !== undefined && !allowOrigins.includes(origin)`, `origin === ""`, websocketTest],
-  [door, ` && isSame(shown, token)) return undefined;`, `) return undefined;`, websocketTest],
+  [door, ` && isSameSecret(shown, token)) return undefined;`, `) return undefined;`, websocketTest],
   [clientAddress, `|| others.length > 0 || `, `|| `, "unit/email/email-sender"],
 ];
