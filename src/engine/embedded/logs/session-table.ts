@@ -163,6 +163,8 @@ export function pendingOf(session: Session): readonly TailEntry[] {
 
 /** Lets go of the events up to one that is missing here, and that the log has: up to there the log is read. */
 export function trimToGap(session: Session): void {
+  // The next event would come behind a gap.
+  if ((session.tail.at(-1)?.event.seq ?? session.flushedSeq) < session.flushedSeq) session.tail.length = 0;
   const from = session.tail.findLastIndex(({ event: { seq } }, index) => {
     const before = session.tail[index - 1]?.event.seq ?? seq - 1;
     return before < seq - 1 && before < session.flushedSeq;
