@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { findHome } from "../config/home.js";
 import { chooseProgram } from "../update/current.js";
@@ -19,9 +19,19 @@ export async function start(args: readonly string[]): Promise<void> {
   if (chosen.kind === "other") return void (await import(pathToFileURL(chosen.program).href));
   if (chosen.kind === "gone")
     process.stderr.write(`maxclaw: version ${chosen.version} of the last update is gone; ${readVersion()} runs\n`);
+  if (chosen.kind === "foreign")
+    process.stderr.write(
+      `maxclaw: version ${chosen.version} of the last update is not used, because another account can change ${chosen.path}. ${readVersion()} runs. Run the command as the owner of the home\n`,
+    );
   keepCompiledCode();
   const { main } = await import("./main.js");
   await main(args);
+}
+
+/** Whether it is a folder in which only this account writes. */
+function isOwn(folder: string): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
 /**
@@ -31,6 +41,7 @@ export async function start(args: readonly string[]): Promise<void> {
 function keepCompiledCode(): void {
   if (!("enableCompileCache" in nodeModule) || typeof nodeModule.enableCompileCache !== "function") return;
   const home = findHome(process.env, process.env.HOME ?? homedir());
-  if (process.env.NODE_COMPILE_CACHE === undefined && existsSync(home))
-    nodeModule.enableCompileCache(join(home, "cache", "code"));
+  const folder = join(home, "cache", "code");
+  const isSafe = isOwn(home) && [dirname(folder), folder].every((path) => !existsSync(path) || isOwn(path));
+  if (process.env.NODE_COMPILE_CACHE === undefined && isSafe) nodeModule.enableCompileCache(folder);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readlinkSync } from "node:fs";
+import { constants, existsSync, lstatSync, readlinkSync } from "node:fs";
 import { mkdir, rename, rm, symlink } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import { syncPath } from "../util/files/sync-path.js";
 import { compareVersions, isVersion } from "./version-order.js";
 
@@ -30,14 +30,32 @@ export function readCurrent(home: string): string | undefined {
 export type Chosen =
   | { readonly kind: "own" }
   | { readonly kind: "other"; readonly program: string }
-  | { readonly kind: "gone"; readonly version: string };
+  | { readonly kind: "gone"; readonly version: string }
+  | { readonly kind: "foreign"; readonly version: string; readonly path: string };
 
 /** Only what is newer is chosen: a program that was installed again since then goes before an old update. */
 export function chooseProgram(home: string, own: string): Chosen {
   const version = readCurrent(home);
   if (version === undefined || compareVersions(version, own) <= 0) return { kind: "own" };
   const program = programIn(join(versionsFolder(home), version));
-  return existsSync(program) ? { kind: "other", program } : { kind: "gone", version };
+  if (!existsSync(program)) return { kind: "gone", version };
+  const path = findForeign(home, program);
+  return path === undefined ? { kind: "other", program } : { kind: "foreign", version, path };
+}
+
+/** What on the way from the home to a program another account may have put there. Root runs only what is root's. */
+function findForeign(home: string, program: string): string | undefined {
+  const own = process.getuid?.();
+  if (own === undefined) return undefined;
+  const names = relative(home, program).split(sep);
+  const folders = [home, ...names.map((_, index) => join(home, ...names.slice(0, index + 1)))];
+  return [...folders, join(versionsFolder(home), "current")].find((path) => {
+    const { uid, mode } = lstatSync(path);
+    if (uid !== own && uid !== 0) return true;
+    const isLink = (mode & constants.S_IFMT) === constants.S_IFLNK;
+    if (isLink) return !path.endsWith("current");
+    return (mode & (own === 0 ? 0o022 : 0o002)) !== 0;
+  });
 }
 
 /** Has each start from now on run this version, or without one the program that was started. One rename, or one removal. */

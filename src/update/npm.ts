@@ -13,7 +13,8 @@ export async function newestVersion(signal: AbortSignal): Promise<string> {
   // Where the registry cannot be reached npm would give what it has kept of an older look.
   const cache = await mkdtemp(join(tmpdir(), "maxclaw-look-"));
   const asked = ["view", `${name}@latest`, "version", "--cache", cache, "--prefer-online"];
-  const said = await run(asked, { limitMs: lookLimitMs, signal }).finally(() =>
+  // Not in the current folder: its .npmrc would say which registry is asked, and what it is sent.
+  const said = await run(asked, { limitMs: lookLimitMs, signal, cwd: cache }).finally(() =>
     rm(cache, { recursive: true, force: true }),
   );
   const version = said.trim();

@@ -11,8 +11,15 @@ import type { ValueName } from "./tree.js";
 const mostValues = 500;
 const deepest = 4;
 
-/** What may be typed there, by what lies on the disk: no gateway is asked, and none is started. */
+/** What no shell reads as anything but a word: others choose the keys of sessions, and bash would run what is in them. */
+const plainWord = /^[\p{L}\p{N}_@%+=:,./][\p{L}\p{N}_@%+=:,./#-]*$/u;
+
+/** What may be typed there, by what is on the disk: no gateway is asked, and none is started. */
 export async function listValues(name: ValueName): Promise<readonly string[]> {
+  return (await allValues(name)).filter((value) => plainWord.test(value));
+}
+
+async function allValues(name: ValueName): Promise<readonly string[]> {
   const context = await openContext();
   const { providers, tools, channels } = context.loaded.config;
   switch (name) {

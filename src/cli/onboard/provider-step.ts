@@ -48,17 +48,24 @@ async function setAddress(setup: Setup, name: string): Promise<void> {
   const { draft, flags, prompts } = setup;
   const path = ["providers", name, "apiBase"];
   const known = textAt(setup, path);
-  if (flags.apiBase !== undefined) draft.set(path, flags.apiBase);
-  else if (known === undefined && needsAddress(name)) {
+  if (flags.apiBase !== undefined) {
+    if (!isAddress(flags.apiBase))
+      throw usage(`${flags.apiBase} is not an address. It must begin with http:// or https://.`);
+    draft.set(path, flags.apiBase);
+  } else if (known === undefined && needsAddress(name)) {
     if (prompts === undefined)
       throw usage(`maxclaw does not know the address of the provider ${name}. Give it with --api-base.`);
     draft.set(path, await askAddress(setup));
   } else if (known === undefined && isLocal(name)) draft.set(path, usualAddress(name));
 }
 
+function isAddress(typed: string): boolean {
+  return /^https?:\/\//i.test(typed) && URL.canParse(typed);
+}
+
 async function askAddress({ prompts }: Setup): Promise<string> {
   const problem = (typed: string): string | undefined =>
-    /^https?:\/\//i.test(typed) && URL.canParse(typed) ? undefined : "It must begin with http:// or https://.";
+    isAddress(typed) ? undefined : "It must begin with http:// or https://.";
   return (await prompts?.line("Its address", { example: "http://127.0.0.1:8000/v1", problem })) ?? "";
 }
 

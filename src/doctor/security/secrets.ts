@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { redactConfig } from "../../config/redact.js";
 import { openKey } from "../../providers/catalogue/presets.js";
 import type { Check, Finding } from "../check.js";
 
@@ -6,14 +7,20 @@ import type { Check, Finding } from "../check.js";
 export const secretsCheck: Check = {
   name: "secrets",
   async run({ loaded, home }) {
-    const { path, secrets, config } = loaded;
+    const { path, config } = loaded;
     const found: Finding[] = [];
-    const text = path === undefined ? "" : await readFile(path, "utf8").catch(() => "");
-    const inFile = secrets.filter((secret) => text.includes(JSON.stringify(secret).slice(1, -1))).length;
-    if (inFile > 0)
+    const text = path === undefined ? "{}" : await readFile(path, "utf8").catch(() => "");
+    const inFile = (await redactConfig(path ?? "", text))?.placeholders.length;
+    if (inFile === undefined)
       found.push({
         level: "warn",
-        found: `${path} holds ${inFile === 1 ? "a secret" : `${inFile} secrets`}, which are shown to everyone who sees the file`,
+        found: `${path} cannot be read, so nobody can say whether it holds secrets`,
+        todo: "Correct the file, and run this again",
+      });
+    else if (inFile > 0)
+      found.push({
+        level: "warn",
+        found: `${path} holds ${inFile === 1 ? "a secret" : `${inFile} secrets`}: everyone who sees the file can use ${inFile === 1 ? "it" : "them"}`,
         todo: `Write them as \${NAME}, and their values into ${home}/secrets.json`,
       });
     for (const [name, settings] of Object.entries(config.providers)) {

@@ -9,8 +9,8 @@ const snippet = `{
 }`;
 
 const addModel: Readonly<Record<Language, string>> = {
-  en: `To talk to a real model, run \`maxclaw onboard\` (in its source folder: \`node bin/maxclaw.js onboard\`), or start Ollama on this machine, or put this into \`~/.maxclaw/config.json\` and restart:\n\n\`\`\`json\n${snippet}\n\`\`\``,
-  zh: `要接入真正的模型：运行 \`maxclaw onboard\`（在源码目录里：\`node bin/maxclaw.js onboard\`），或在本机启动 Ollama，或把下面的内容写进 \`~/.maxclaw/config.json\` 后重启：\n\n\`\`\`json\n${snippet}\n\`\`\``,
+  en: `To talk to a real model, run \`maxclaw onboard\` (in its source folder: \`node bin/maxclaw.js onboard\`), or start Ollama on this machine, or put this into the config (\`maxclaw config path\` says where it is):\n\n\`\`\`json\n${snippet}\n\`\`\``,
+  zh: `要接入真正的模型：运行 \`maxclaw onboard\`（在源码目录里：\`node bin/maxclaw.js onboard\`），或在本机启动 Ollama，或把下面的内容写进配置文件（\`maxclaw config path\` 会显示位置）：\n\n\`\`\`json\n${snippet}\n\`\`\``,
 };
 
 const abilities: Readonly<Record<Language, string>> = {
@@ -19,8 +19,8 @@ const abilities: Readonly<Record<Language, string>> = {
 };
 
 const whoIAm: Readonly<Record<Language, string>> = {
-  en: "I am maxclaw's built-in offline stand-in, not a language model, because no model provider is set up.",
-  zh: "我是 maxclaw 内置的离线替身，不是语言模型，因为还没有配置模型。",
+  en: "I am maxclaw's built-in offline stand-in, not a language model, because no model provider can be used: none is set up, or the config has a problem, which `maxclaw status` shows.",
+  zh: "我是 maxclaw 内置的离线替身，不是语言模型，因为没有可用的模型：还没有配置，或者配置有问题（用 `maxclaw status` 查看）。",
 };
 
 /** For messages that ask for no tool. */

@@ -18,7 +18,7 @@ interface Ran {
 interface Machine extends AsyncDisposable {
   readonly npm: string;
   readonly home: string;
-  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ran>;
+  run(args: readonly string[], env?: Readonly<Record<string, string>>, cwd?: string): Promise<Ran>;
 }
 
 async function openMachine(): Promise<Machine> {
@@ -32,10 +32,10 @@ async function openMachine(): Promise<Machine> {
   return {
     npm: join(folder, "npm"),
     home,
-    run: (args, more = {}) => {
+    run: (args, more = {}, cwd = empty) => {
       const env = { PATH: empty, HOME: home, MAXCLAW_HOME: home, npm_config_fetch_retries: "0", ...more };
       return new Promise((resolve) => {
-        execFile(node, [programFile(), ...args], { env }, (error, stdout, stderr) =>
+        execFile(node, [programFile(), ...args], { env, cwd }, (error, stdout, stderr) =>
           resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
         );
       });
@@ -78,6 +78,22 @@ test("the npm beside this Node runs with this Node, also where the PATH has neit
   registry.versions = [{ version: "9.0.0", file: packed }];
   await symlink(await realNpm(), machine.npm);
   const ran = await machine.run(["update", "--check"], { npm_config_registry: registry.url });
+  assert.deepEqual([ran.code, ran.stderr], [1, ""]);
+  assert.match(ran.stdout, /9\.0\.0/);
+});
+
+test("a look for a newer version asks the registry of the account, not the one that the current folder names", async () => {
+  await using machine = await openMachine();
+  await using registry = await startProgramRegistry();
+  const packed = join(machine.home, "packed.tgz");
+  await writeFile(packed, "only its version is asked for");
+  registry.versions = [{ version: "9.0.0", file: packed }];
+  await symlink(await realNpm(), machine.npm);
+  await writeFile(join(machine.home, ".npmrc"), `registry=${registry.url}\n`);
+  const folder = join(machine.home, "of-others");
+  await mkdir(folder);
+  await writeFile(join(folder, ".npmrc"), `registry=http://127.0.0.1:9/$\{SECRET}/\n`);
+  const ran = await machine.run(["update", "--check"], { SECRET: "sk-secret" }, folder);
   assert.deepEqual([ran.code, ran.stderr], [1, ""]);
   assert.match(ran.stdout, /9\.0\.0/);
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,6 +29,16 @@ const variable = (name: string) => `\${${name}}`;
 const bot = "123456789:AAbot-token-that-nobody-may-see";
 
 describe("the config file", () => {
+  it("may be a pipe or a folder by mistake: it is named, and holds nobody up", async () => {
+    for (const make of [(path: string) => execFileSync("mkfifo", [path]), (path: string) => mkdir(path)]) {
+      const path = join(home, "config.json");
+      await rm(path, { recursive: true, force: true });
+      await make(path);
+      const { problems } = await loadConfig({ home, env: {} });
+      assert.match(problems.join("\n"), /config\.json cannot be read.*it is not a file/);
+    }
+  });
+
   it("may be missing: everything has its default and nothing is wrong", async () => {
     const { config, problems, path, unparsable } = await loadConfig({ home, env: {} });
     assert.deepEqual(problems, []);

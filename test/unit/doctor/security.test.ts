@@ -108,6 +108,12 @@ describe("maxclaw security", () => {
       /^fail: policy\.rules\[0\] allows each command to everybody/m,
     ],
     ["secrets in the file", { gateway: { token: strong } }, /^warn: .*config\.json holds a secret/m],
+    ["a short key", { providers: { openai: { apiKey: "sk-good" } } }, /^warn: .*config\.json holds a secret/m],
+    [
+      "the token of a channel that is off",
+      { channels: { telegram: { enabled: false, token: telegramToken } } },
+      /^warn: .*config\.json holds a secret/m,
+    ],
     [
       "a key on an open way",
       { providers: { far: { apiKey: "sk-abcdefghijklmnop", apiBase: "http://models.example.org/v1" } } },

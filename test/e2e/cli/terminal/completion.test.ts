@@ -18,7 +18,15 @@ async function openHome(): Promise<CliSandbox & { readonly path: string }> {
   const cli = await openCli();
   const sessions = join(cli.home, "workspace", ".sessions");
   await mkdir(sessions, { recursive: true, mode: 0o700 });
-  for (const name of ["telegram_42", "telegram_-100", "cli_default", "email_ada%40example.org"])
+  for (const name of [
+    "telegram_42",
+    "telegram_-100",
+    "cli_default",
+    "email_ada%40example.org",
+    "cli_$(date)",
+    "cli_a%60b",
+    "cli_a>b",
+  ])
     await writeFile(join(sessions, `${name}.events.jsonl`), "");
   const config = {
     providers: { acme: { apiBase: "http://127.0.0.1:9/v1", models: ["small", "large"] } },
