@@ -1,10 +1,11 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { NotAnObject, withValue } from "./document/json-edit.js";
 import { readJson } from "./document/json-walk.js";
+import { readText } from "./read-text.js";
 import { isObject } from "./substitute.js";
 
 /** One key of a config file; without a value it is taken away. */
@@ -20,7 +21,7 @@ export interface ConfigEdit {
  * @throws {ConfigError} when the file cannot be understood, or not be written again without loss; it is left alone then
  */
 export async function editConfig(file: string, edits: readonly ConfigEdit[]): Promise<void> {
-  const text = await readText(file);
+  const text = await textIn(file);
   const isYaml = [".yaml", ".yml"].includes(extname(file).toLowerCase());
   const changed = isYaml ? await editYaml(file, text ?? "", edits) : editJson(file, text ?? "{}", edits);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -29,15 +30,15 @@ export async function editConfig(file: string, edits: readonly ConfigEdit[]): Pr
 
 /** What is at a path of a config file as it is written; undefined where there is nothing. */
 export async function readRaw(file: string, path: readonly string[]): Promise<unknown> {
-  const text = (await readText(file)) ?? "{}";
+  const text = (await textIn(file)) ?? "{}";
   if (![".yaml", ".yml"].includes(extname(file).toLowerCase())) return at(parseJson(file, text), path);
   const { parse } = await import("yaml");
   return at(parse(text), path);
 }
 
-async function readText(file: string): Promise<string | undefined> {
+async function textIn(file: string): Promise<string | undefined> {
   try {
-    return (await readFile(file, "utf8")).replace(/^\uFEFF/, "");
+    return await readText(file);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw new ConfigError(`${file} cannot be read: ${messageOf(error)}`, { cause: error });

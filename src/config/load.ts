@@ -1,5 +1,4 @@
-import { constants } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
@@ -8,6 +7,7 @@ import { readJson } from "./document/json-walk.js";
 import { type Fault, findLineAndColumn } from "./faults/fault.js";
 import { findModeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
+import { readText } from "./read-text.js";
 import { isObject, type JsonObject } from "./substitute.js";
 
 export interface LoadedConfig extends Interpreted {
@@ -85,7 +85,7 @@ type Content = { readonly raw: JsonObject } | { readonly fault: Fault | undefine
 async function readConfigFile(path: string): Promise<Content> {
   let text: string;
   try {
-    text = (await readRegular(path)).replace(/^\uFEFF/, "");
+    text = await readText(path);
   } catch (error) {
     if (isMissing(error)) return { fault: undefined };
     return { fault: { line: 1, column: 1, message: messageOf(error) } };
@@ -96,13 +96,6 @@ async function readConfigFile(path: string): Promise<Content> {
   if ("fault" in parsed) return parsed;
   if (isObject(parsed.value)) return { raw: parsed.value };
   return { fault: { line: 1, column: 1, message: "an object is expected, with keys such as providers and channels" } };
-}
-
-/** A pipe that nobody writes to must not hold the gateway up. */
-async function readRegular(path: string): Promise<string> {
-  await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  if (!(await file.stat()).isFile()) throw new Error("it is not a file");
-  return await file.readFile("utf8");
 }
 
 type Parsed = { readonly value: unknown } | { readonly fault: Fault };

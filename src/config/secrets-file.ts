@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
 import { replaceFile } from "../util/files/replace-file.js";
+import { readText } from "./read-text.js";
 import { isObject, type JsonObject } from "./substitute.js";
 
 /**
@@ -18,7 +18,7 @@ export async function saveSecrets(home: string, values: Readonly<Record<string, 
 
 async function readObject(path: string): Promise<JsonObject> {
   try {
-    const parsed: unknown = JSON.parse(await readFile(path, "utf8"));
+    const parsed: unknown = JSON.parse(await readText(path));
     if (isObject(parsed)) return parsed;
   } catch (error) {
     if (isMissing(error)) return {};

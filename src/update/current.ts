@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { constants, existsSync, lstatSync, readlinkSync } from "node:fs";
+import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { mkdir, rename, rm, symlink } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { syncPath } from "../util/files/sync-path.js";
@@ -47,14 +47,15 @@ export function chooseProgram(home: string, own: string): Chosen {
 function findForeign(home: string, program: string): string | undefined {
   const own = process.getuid?.();
   if (own === undefined) return undefined;
+  const isForeign = (uid: number): boolean => uid !== own && uid !== 0;
+  const current = join(versionsFolder(home), "current");
+  if (isForeign(lstatSync(current).uid)) return current;
+  // The home itself may be a link to where it is; below it nothing is one.
   const names = relative(home, program).split(sep);
-  const folders = [home, ...names.map((_, index) => join(home, ...names.slice(0, index + 1)))];
-  return [...folders, join(versionsFolder(home), "current")].find((path) => {
-    const { uid, mode } = lstatSync(path);
-    if (uid !== own && uid !== 0) return true;
-    const isLink = (mode & constants.S_IFMT) === constants.S_IFLNK;
-    if (isLink) return !path.endsWith("current");
-    return (mode & (own === 0 ? 0o022 : 0o002)) !== 0;
+  const below = names.map((_, index) => join(home, ...names.slice(0, index + 1)));
+  return [realpathSync(home), ...below].find((path) => {
+    const found = lstatSync(path);
+    return isForeign(found.uid) || found.isSymbolicLink() || (found.mode & (own === 0 ? 0o022 : 0o002)) !== 0;
   });
 }
 

@@ -133,7 +133,7 @@ export class LiveConfig {
         for (const place of own) taken.add(place);
       } catch (error) {
         for (const place of own) failed.add(place);
-        failures.push(`${own.map((place) => place.join(".")).join(", ")} cannot be taken over: ${messageOf(error)}`);
+        failures.push(`${own.map((place) => place.join(".")).join(", ")} cannot be applied: ${messageOf(error)}`);
       }
     }
     const inForce = [...taken].filter((place) => !failed.has(place));

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readText } from "../../config/read-text.js";
 import { redactConfig } from "../../config/redact.js";
 import { openKey } from "../../providers/catalogue/presets.js";
 import type { Check, Finding } from "../check.js";
@@ -9,8 +9,7 @@ export const secretsCheck: Check = {
   async run({ loaded, home }) {
     const { path, config } = loaded;
     const found: Finding[] = [];
-    const text = path === undefined ? "{}" : await readFile(path, "utf8").catch(() => "");
-    const inFile = (await redactConfig(path ?? "", text))?.placeholders.length;
+    const inFile = path === undefined ? 0 : await countSecrets(path);
     if (inFile === undefined)
       found.push({
         level: "warn",
@@ -37,6 +36,12 @@ export const secretsCheck: Check = {
     return found.length > 0 ? found : [{ level: "ok", found: "No secret is in the config file" }];
   },
 };
+
+/** Undefined when nobody can tell. */
+async function countSecrets(path: string): Promise<number | undefined> {
+  const text = await readText(path).catch(() => "");
+  return (await redactConfig(path, text))?.placeholders.length;
+}
 
 function isOpenWay(address: string): boolean {
   if (!URL.canParse(address)) return false;

@@ -39,7 +39,7 @@ test("an owner that fails leaves its settings as they were, the others take thei
   const state = await place.look({ skills: { default: "all" }, budgets: { day: { turns: 5 } } });
   assert.deepEqual(seen, [5]);
   assert.deepEqual(state.restart, ["skills.default"]);
-  assert.equal(state.problem, "skills.default cannot be taken over: the shelf is locked");
+  assert.equal(state.problem, "skills.default cannot be applied: the shelf is locked");
   assert.deepEqual([place.live.running.skills.default, place.live.running.budgets.day.turns], ["auto", 5]);
 });
 

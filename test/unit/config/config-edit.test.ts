@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { editConfig, readRaw } from "../../../src/config/edit.js";
+import { saveSecrets } from "../../../src/config/secrets-file.js";
 import { ConfigError } from "../../../src/errors.js";
 
 let folder = "";
@@ -101,3 +103,12 @@ for (const [what, text] of [
     await assert.rejects(editConfig(path, [add]), ConfigError);
     assert.equal(await readFile(path, "utf8"), text);
   });
+
+test("a pipe instead of the config or the secrets is named, holds nobody up, and stays", async () => {
+  const home = await mkdtemp(join(folder, "pipes-"));
+  for (const name of ["config.json", "secrets.json"]) execFileSync("mkfifo", [join(home, name)]);
+  const config = join(home, "config.json");
+  await assert.rejects(editConfig(config, [add]), /config\.json cannot be read: it is not a file/);
+  await assert.rejects(saveSecrets(home, { KEY: "x" }), /secrets\.json cannot be read \(it is not a file\)/);
+  for (const name of ["config.json", "secrets.json"]) assert.ok((await stat(join(home, name))).isFIFO(), name);
+});

@@ -28,6 +28,10 @@ test("the version of an update runs only from folders that no other account can 
     assert.deepEqual(chooseProgram(home, "0.1.0"), { kind: "foreign", version, path });
     chmodSync(path, 0o755);
   }
+  const link = join(tempFolder(t), "home");
+  symlinkSync(home, link);
+  const linked = programIn(join(versionsFolder(link), version));
+  assert.deepEqual(chooseProgram(link, "0.1.0"), { kind: "other", program: linked }, "the home may be a link");
   const folder = dirname(dirname(program));
   rmSync(folder, { recursive: true });
   const elsewhere = tempFolder(t);
