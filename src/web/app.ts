@@ -2,15 +2,21 @@ import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
+import type { Place } from "./frame/place.js";
+import { createRail, createSettingsList } from "./frame/rail.js";
 import { followRoute, type Route } from "./frame/route.js";
 import { createShell, type Shell } from "./frame/shell.js";
 import { askForToken } from "./frame/sign-in.js";
 import { createStrangers } from "./frame/strangers.js";
+import { frameWords } from "./frame/words.js";
+import { type Api, createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
-import { createGatewayHttp, type GatewayHttp, Unauthorized } from "./gateway/gateway-http.js";
+import { createGatewayHttp, type GatewayHttp } from "./gateway/gateway-http.js";
 import type { TokenStore } from "./gateway/token-store.js";
-import { Chats } from "./panes/chats.js";
-import { createJobsPane } from "./panes/jobs-pane.js";
+import { Chats } from "./panes/chats/chats.js";
+import type { PaneHost } from "./panes/host.js";
+import { type PaneEntry, panes } from "./panes/list.js";
+import { ask } from "./parts/dialogs.js";
 import { h } from "./parts/dom.js";
 import { OpenChat } from "./session/open-chat.js";
 import { Store } from "./store.js";
@@ -26,6 +32,7 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
 class App {
   readonly #tokens: TokenStore;
   readonly #store = new Store();
+  readonly #api: Api;
   readonly #http: GatewayHttp;
   readonly #connection: Connection;
   readonly #chat: OpenChat;
@@ -35,21 +42,26 @@ class App {
   readonly #banners = createBanners(() => this.#connection.retryNow());
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
-  readonly #signOut = h("button", { type: "button", class: "link more", hidden: true }, "Sign out");
+  readonly #rail: ReturnType<typeof createRail>;
+  readonly #settings: ReturnType<typeof createSettingsList>;
+  readonly #signOut = h("button", { type: "button", class: "link more", hidden: true }, frameWords.t("signOut"));
+  /** Made when the first pane is opened. */
+  #panes: Promise<PaneHost> | undefined;
   #isAsking = false;
 
   constructor(tokens: TokenStore) {
     const store = this.#store;
     const onFailure = (error: unknown): void => this.#failed(error);
     this.#tokens = tokens;
-    this.#http = createGatewayHttp(tokens.get);
+    this.#api = createApi(tokens.get);
+    this.#http = createGatewayHttp(this.#api);
     this.#connection = new Connection(tokens, this.#http, store, {
       onOpen: () => this.#onOpen(),
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
     });
     this.#chat = new OpenChat(this.#http, store, { onLive: (event) => this.#onLive(event), onFailure });
-    this.#route = followRoute((key) => this.#show(key));
+    this.#route = followRoute((place) => this.#showPlace(place));
     this.#conversation = new Conversation({
       store,
       chat: this.#chat,
@@ -66,6 +78,9 @@ class App {
       onRemoved: (key) => this.#onRemoved(key),
       onFailure,
     });
+    const openPane = (id: string): void => this.#goToPane(id);
+    this.#rail = createRail(panes, { openChats: () => this.#goToChats(), openPane });
+    this.#settings = createSettingsList(panes, openPane);
     this.#shell = this.#build();
     this.#watch();
   }
@@ -85,20 +100,17 @@ class App {
       if (error instanceof Unauthorized) return this.#signIn();
       // Not there yet: the connection goes on trying.
     }
-    const key = this.#route.key ?? this.#chat.freshKey();
+    const place = this.#route.place ?? { kind: "chat", key: this.#chat.freshKey() };
     this.#connection.open();
-    this.#route.settle(key);
-    this.#show(key);
+    this.#route.settle(place);
+    this.#showPlace(place);
   }
 
   #build(): Shell {
-    const pane = this.#chats.element;
-    pane.append(
-      createJobsPane(this.#http.jobs, (key) => this.#go(key)),
-      this.#signOut,
-    );
+    this.#chats.element.append(this.#signOut);
     this.#signOut.addEventListener("click", () => this.#onSignOut());
-    return createShell({ pane, banners: this.#banners.element, conversation: this.#conversation.elements });
+    const side = [this.#rail.element, this.#chats.element, this.#settings.element];
+    return createShell({ side, banners: this.#banners.element, conversation: this.#conversation.elements });
   }
 
   #watch(): void {
@@ -120,9 +132,60 @@ class App {
   #go(key: string): void {
     this.#shell.closeDrawer();
     // At once: what is typed before a hashchange is told would go to the chat of before.
-    this.#route.go(key);
-    this.#show(key);
+    this.#route.go({ kind: "chat", key });
+    this.#showPlace({ kind: "chat", key });
     this.#conversation.focus();
+  }
+
+  /** Back to the chat that was open last. */
+  #goToChats(): void {
+    this.#go(this.#chat.session?.key ?? this.#chat.freshKey());
+  }
+
+  #goToPane(id: string, argument = ""): void {
+    this.#shell.closeDrawer();
+    const place: Place = { kind: "pane", id, argument };
+    this.#route.go(place);
+    this.#showPlace(place);
+  }
+
+  #showPlace(place: Place): void {
+    const pane = place.kind === "pane" ? panes.find(({ id }) => id === place.id) : undefined;
+    this.#rail.show(pane);
+    this.#chats.element.hidden = place.kind === "pane" && pane?.area === "settings";
+    this.#settings.element.hidden = pane?.area !== "settings";
+    if (place.kind === "chat") {
+      this.#shell.showPane(undefined);
+      void this.#panes?.then((host) => host.clear());
+      this.#show(place.key);
+      return;
+    }
+    this.#settings.show(place.id);
+    this.#shell.showPane(pane?.title() ?? frameWords.t("unknownPane"));
+    void this.#showPane(pane, place.argument);
+  }
+
+  async #showPane(pane: PaneEntry | undefined, argument: string): Promise<void> {
+    this.#panes ??= this.#loadPanes();
+    try {
+      await (await this.#panes).show(pane, argument);
+    } catch (error) {
+      this.#panes = undefined;
+      this.#failed(error);
+    }
+  }
+
+  async #loadPanes(): Promise<PaneHost> {
+    const { PaneHost: Host } = await import("./panes/host.js");
+    return new Host(this.#shell.paneRoot, {
+      api: this.#api,
+      store: this.#store,
+      openChat: (key) => this.#go(key),
+      openPane: (id, argument) => this.#goToPane(id, argument),
+      ask,
+      announce: (text) => this.#shell.announce(text),
+      failed: (error) => this.#failed(error),
+    });
   }
 
   #show(key: string): void {
@@ -168,7 +231,9 @@ class App {
     this.#chat.leave();
     this.#chats.clear();
     this.#shell.announce("");
-    this.#shell.showSession({ title: "Token needed", isEmpty: false });
+    void this.#panes?.then((host) => host.clear());
+    this.#shell.showPane(undefined);
+    this.#shell.showSession({ title: frameWords.t("tokenNeeded"), isEmpty: false });
   }
 
   /** Whatever else the page holds goes with the reload. */

@@ -1,5 +1,5 @@
 import type { StatusView } from "./gateway/gateway-views.js";
-import type { SessionListView } from "./panes/session-list.js";
+import type { SessionListView } from "./panes/chats/session-list.js";
 import type { SessionState } from "./session/view-state.js";
 
 /** What the page knows, each part replaced and never changed in place. */
@@ -37,12 +37,17 @@ export class Store {
   put(change: Partial<Known>): void {
     const before = this.#known;
     this.#known = { ...before, ...change };
-    for (const { parts, draw } of this.#watchers)
+    for (const { parts, draw } of [...this.#watchers])
       if (parts.some((part) => before[part] !== this.#known[part])) draw(this.#known);
   }
 
-  /** Calls `draw` after each change of one of these parts, in the order in which the watchers came. */
-  watch<K extends keyof Known>(parts: readonly K[], draw: (known: Pick<Known, K>) => void): void {
-    this.#watchers.push({ parts, draw });
+  /**
+   * Calls `draw` after each change of one of these parts, in the order in which the watchers came, until the function
+   * that it returns is called.
+   */
+  watch<K extends keyof Known>(parts: readonly K[], draw: (known: Pick<Known, K>) => void): () => void {
+    const watcher = { parts, draw };
+    this.#watchers.push(watcher);
+    return () => void this.#watchers.splice(this.#watchers.indexOf(watcher), 1);
   }
 }

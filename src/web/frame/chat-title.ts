@@ -1,4 +1,4 @@
-import { type SessionListView, titleOf } from "../panes/session-list.js";
+import { type SessionListView, titleOf } from "../panes/chats/session-list.js";
 import type { SessionState } from "../session/view-state.js";
 
 /** What is above the open chat: its title, else how the list of chats calls it, else how it begins. */

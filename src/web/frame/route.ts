@@ -1,29 +1,30 @@
-import { hashOf, sessionKeyFromHash } from "../session/session-key.js";
+import { hashOfPlace, type Place, placeOf } from "./place.js";
 
-/** The address says which chat is open, so that reload and back button work. Whatever else it says is not read. */
+/** The address says where the reader is, so that reload and back button work. Whatever else it says is not read. */
 export interface Route {
-  readonly key: string | undefined;
+  readonly place: Place | undefined;
   /** Adds a step to the history. */
-  go(key: string): void;
+  go(place: Place): void;
   /** Says so in place of what the address said. */
-  settle(key: string): void;
+  settle(place: Place): void;
   clear(): void;
 }
 
-/** `onKey` gets the chat that the back button, a link or the reader's typing has led to, but not what `go` was given. */
-export function followRoute(onKey: (key: string) => void): Route {
+/** `onPlace` gets where the back button, a link or the reader's typing has led to, but not what `go` was given. */
+export function followRoute(onPlace: (place: Place) => void): Route {
   window.addEventListener("hashchange", () => {
-    const key = sessionKeyFromHash(location.hash);
-    if (key !== undefined) onKey(key);
+    const place = placeOf(location.hash);
+    if (place !== undefined) onPlace(place);
   });
   return {
-    get key() {
-      return sessionKeyFromHash(location.hash);
+    get place() {
+      return placeOf(location.hash);
     },
-    go(key) {
-      if (location.hash !== hashOf(key)) history.pushState(null, "", hashOf(key));
+    go(place) {
+      const hash = hashOfPlace(place);
+      if (location.hash !== hash) history.pushState(null, "", hash);
     },
-    settle: (key) => history.replaceState(null, "", hashOf(key)),
+    settle: (place) => history.replaceState(null, "", hashOfPlace(place)),
     clear: () => history.replaceState(null, "", location.pathname),
   };
 }

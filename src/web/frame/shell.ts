@@ -1,16 +1,22 @@
 import { h, icon, setText } from "../parts/dom.js";
 import { onKey } from "../parts/keyboard.js";
+import { frameWords } from "./words.js";
 
 interface ShellParts {
-  readonly pane: HTMLElement;
+  /** Beside the place where the reader reads: the rail, and lists of chats and settings. */
+  readonly side: readonly HTMLElement[];
   readonly banners: HTMLElement;
   /** From the top to the place where the reader writes. */
   readonly conversation: readonly HTMLElement[];
 }
 
-/** The frame of the page: header, the list of chats (a drawer on a phone) and the place of the conversation. */
+/** The frame of the page: header, what is beside it (a drawer on a phone), and the place of the conversation or of a pane. */
 export interface Shell {
   readonly element: HTMLElement;
+  /** Where panes are drawn. */
+  readonly paneRoot: HTMLElement;
+  /** A pane with its title instead of the conversation; `undefined` brings the conversation back. */
+  showPane(title: string | undefined): void;
   showSession(session: { readonly title: string; readonly isEmpty: boolean }): void;
   showModel(status: { readonly model: string; readonly isStandIn: boolean }): void;
   /** Read out by screen readers; not visible. */
@@ -18,32 +24,63 @@ export interface Shell {
   closeDrawer(): void;
 }
 
-const standInText = "No model is configured, so a small rule-based stand-in answers.";
-
-export function createShell({ pane, banners, conversation }: ShellParts): Shell {
+export function createShell({ side, banners, conversation }: ShellParts): Shell {
+  const t = frameWords.t;
+  const standInText = t("standInHint");
   const menu = h(
     "button",
-    { type: "button", class: "icon-button menu", "aria-label": "Chats", "aria-controls": "sessions" },
+    { type: "button", class: "icon-button menu", "aria-label": t("menu"), "aria-controls": "side" },
     icon("menu"),
   );
   const title = h("h1", { class: "title" });
   const model = h("span", { class: "chip model", hidden: true });
-  const standIn = h("span", { class: "chip stand-in", title: standInText, hidden: true }, "offline stand-in");
+  const standIn = h("span", { class: "chip stand-in", title: standInText, hidden: true }, t("standIn"));
   const header = h("header", { class: "header" }, menu, title, standIn, model);
   const hint = h("p", { class: "muted" });
-  const welcome = h("div", { class: "welcome", hidden: true }, h("h2", {}, "What can I do for you?"), hint);
-  const main = h("main", { class: "main" }, header, banners, welcome, ...conversation);
+  const welcome = h("div", { class: "welcome", hidden: true }, h("h2", {}, t("welcome")), hint);
+  const paneRoot = h("div", { class: "pane-root", hidden: true });
+  const main = h(
+    "main",
+    { class: "main", id: "main", tabindex: "-1" },
+    header,
+    banners,
+    paneRoot,
+    welcome,
+    ...conversation,
+  );
+  const pane = h("div", { class: "side", id: "side" }, ...side);
+  const skip = h("a", { class: "skip", href: "#main" }, t("skip"));
+  skip.addEventListener("click", (event) => {
+    // The address names the chat.
+    event.preventDefault();
+    main.focus();
+  });
   const backdrop = h("div", { class: "backdrop" });
   const announcer = h("div", { class: "off-screen", "aria-live": "polite" });
-  const element = h("div", { class: "shell" }, pane, backdrop, main, announcer);
+  const element = h("div", { class: "shell" }, skip, pane, backdrop, main, announcer);
   const setDrawer = createDrawer({ shell: element, main, pane, menu });
   backdrop.addEventListener("click", () => setDrawer(false));
 
+  let paneTitle: string | undefined;
+  let chatTitle = "";
+  const showTitle = (): void => {
+    const text = paneTitle ?? chatTitle;
+    setText(title, text);
+    document.title = `${text} · maxclaw`;
+  };
+
   return {
     element,
+    paneRoot,
+    showPane(wanted) {
+      paneTitle = wanted;
+      main.classList.toggle("has-pane", wanted !== undefined);
+      paneRoot.hidden = wanted === undefined;
+      showTitle();
+    },
     showSession(session) {
-      setText(title, session.title);
-      document.title = `${session.title} · maxclaw`;
+      chatTitle = session.title;
+      showTitle();
       welcome.hidden = !session.isEmpty;
       main.classList.toggle("is-empty", session.isEmpty);
     },
@@ -77,7 +114,7 @@ function createDrawer({ shell, main, pane, menu }: DrawerParts): (isOpen: boolea
   };
   menu.addEventListener("click", () => {
     set(true);
-    pane.querySelector<HTMLElement>(".current .session-open, .new-chat")?.focus();
+    pane.querySelector<HTMLElement>(".current .session-open, [aria-current], .new-chat")?.focus();
   });
   onKey(shell, "Escape", () => {
     if (!shell.classList.contains("drawer-open")) return false;

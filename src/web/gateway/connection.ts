@@ -2,7 +2,8 @@ import { type Client, createClient } from "../../client/client.js";
 import type { UploadedFile } from "../../client/upload.js";
 import type { EventType } from "../../events/catalogue.js";
 import type { Store } from "../store.js";
-import { type GatewayHttp, Unauthorized } from "./gateway-http.js";
+import { Unauthorized } from "./api.js";
+import type { GatewayHttp } from "./gateway-http.js";
 import type { TokenStore } from "./token-store.js";
 
 interface ConnectionListeners {

@@ -11,11 +11,3 @@ export interface StrangerView {
   readonly senderId: string;
   readonly senderName: string | undefined;
 }
-
-/** A scheduled job. */
-export interface JobView {
-  readonly title: string;
-  readonly sessionKey: string;
-  /** Absent: it is off. */
-  readonly next: Date | undefined;
-}

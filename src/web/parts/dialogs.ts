@@ -1,6 +1,6 @@
 import { h } from "./dom.js";
 
-interface Question {
+export interface Question {
   readonly title: string;
   readonly text?: string;
   /** Asks for a line of text as well. */

@@ -30,10 +30,28 @@ const iconPaths = {
   stop: "M7 7h10v10H7z",
   close: "M6 6l12 12M18 6L6 18",
   down: "M12 5v14M6 13l6 6 6-6",
+  chat: "M4 5h16v11H9l-5 4z",
+  clock: "M12 4a8 8 0 1 0 0 16a8 8 0 0 0 0-16M12 8v4.500l3 2",
+  inbox: "M4 13l3-8h10l3 8v6H4zM4 13h5l1.500 3h3L15 13h5",
+  memory: "M6 4h12v16l-6-4-6 4z",
+  chart: "M4 20V10M10 20V4M16 20v-7M21 20H3",
+  gear: "M12 9a3 3 0 1 0 0 6a3 3 0 0 0 0-6M12 2v4M12 18v4M2 12h4M18 12h4M5 5l2.800 2.800M16.200 16.200L19 19M19 5l-2.800 2.800M7.800 16.200L5 19",
+  pulse: "M3 12h4l3-8 4 16 3-8h4",
+  plug: "M9 3v5M15 3v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4",
+  book: "M5 4h6a2 2 0 0 1 2 2v14a2 2 0 0 0-2-2H5zM19 4h-4a2 2 0 0 0-2 2v14a2 2 0 0 1 2-2h4z",
+  shield: "M12 3l7 3v5c0 5-3 8-7 10c-4-2-7-5-7-10V6z",
+  people:
+    "M9 11a3.500 3.500 0 1 0 0-7a3.500 3.500 0 0 0 0 7M3 20c0-4 2.500-6 6-6s6 2 6 6M16 4.500a3.500 3.500 0 0 1 0 6.500M18 14.500c2 .7 3 2.500 3 5.500",
+  phone: "M8 3h8v18H8zM11 18h2",
+  spark: "M12 3l2 6.500L20 12l-6 2.500L12 21l-2-6.500L4 12l6-2.500z",
+  coin: "M12 4a8 8 0 1 0 0 16a8 8 0 0 0 0-16M14.500 9c-.5-1-1.500-1.500-2.500-1.500c-1.500 0-2.500.8-2.500 2c0 3 5 1.500 5 4.500c0 1.300-1 2-2.500 2c-1.200 0-2.200-.5-2.700-1.600M12 6v12",
+  search: "M10.500 4a6.500 6.500 0 1 0 0 13a6.500 6.500 0 0 0 0-13M15.500 15.500L21 21",
   tool: "M14.5 6.5a4 4 0 0 0-5.3 5.2L4 17l3 3 5.300-5.200a4 4 0 0 0 5.200-5.300L15 12l-3-3z",
 } as const;
 
-export function icon(name: keyof typeof iconPaths): SVGSVGElement {
+export type IconName = keyof typeof iconPaths;
+
+export function icon(name: IconName): SVGSVGElement {
   const image = document.createElementNS(svg, "svg");
   image.setAttribute("viewBox", "0 0 24 24");
   image.setAttribute("class", "icon");

@@ -32,16 +32,19 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
 
   pageTest("lists the scheduled jobs when somebody asks for them", () =>
     onPage(async (page) => {
-      const jobs = page.locator("details.jobs");
-      await jobs.locator("summary").click();
-      await jobs.getByText("Nothing is scheduled.").waitFor();
-      await jobs.locator("summary").click();
+      const rail = page.getByRole("navigation", { name: "Parts of the page" });
+      await rail.getByRole("button", { name: "Jobs" }).click();
+      await page.getByText("Nothing is scheduled.").waitFor();
+      assert.equal(new URL(page.url()).hash, "#/jobs");
       await page.request.post(`${backend.url}api/cron`, {
         data: { title: "Water the plants", prompt: "water", cron: "0 9 * * *", sessionKey: "webui:plants" },
       });
-      await jobs.locator("summary").click();
-      await jobs.getByText("Water the plants").click();
+      await page.reload();
+      await page.getByRole("heading", { name: "Water the plants" }).waitFor();
+      await page.getByRole("button", { name: "Open its chat" }).click();
       assert.equal(new URL(page.url()).hash, "#webui:plants");
+      await page.goBack();
+      await page.getByRole("heading", { name: "Water the plants" }).waitFor();
     }),
   );
 
@@ -378,11 +381,11 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         await page.getByRole("button", { name: "Send" }).waitFor();
         const list = page.getByRole("navigation", { name: "Chats" });
         assert.equal(await list.isVisible(), false);
-        await page.getByRole("button", { name: "Chats" }).click();
+        await page.getByRole("button", { name: "Menu" }).click();
         await list.waitFor();
         await page.keyboard.press("Escape");
         await list.waitFor({ state: "hidden" });
-        await page.getByRole("button", { name: "Chats" }).click();
+        await page.getByRole("button", { name: "Menu" }).click();
         await list.locator(".new-chat").click();
         await list.waitFor({ state: "hidden" });
         const width = await page.evaluate("document.documentElement.scrollWidth");

@@ -4,7 +4,7 @@ import type { EventType, Payload } from "../../../src/events/catalogue.js";
 import { catalogue } from "../../../src/events/catalogue.js";
 import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
-import { parseSessionList } from "../../../src/web/panes/session-list.js";
+import { parseSessionList } from "../../../src/web/panes/chats/session-list.js";
 import { hashOf, newSessionKey, sessionKeyFromHash } from "../../../src/web/session/session-key.js";
 import { addPending, applyEvents, dropPending, failPending } from "../../../src/web/session/view-model.js";
 import { emptyView, type Item, isWorking, type ViewState } from "../../../src/web/session/view-state.js";

@@ -1,4 +1,4 @@
-import { h, icon, setChildren, setText } from "../parts/dom.js";
+import { h, icon, setChildren, setText } from "../../parts/dom.js";
 import { type SessionEntry, titleOf } from "./session-list.js";
 
 interface PaneActions {

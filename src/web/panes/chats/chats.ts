@@ -1,6 +1,6 @@
-import type { Client } from "../../client/client.js";
-import { ask } from "../parts/dialogs.js";
-import type { Store } from "../store.js";
+import type { Client } from "../../../client/client.js";
+import { ask } from "../../parts/dialogs.js";
+import type { Store } from "../../store.js";
 import { parseSessionList, type SessionEntry, titleOf } from "./session-list.js";
 import { createSessionsPane, type SessionsPane } from "./sessions-pane.js";
 

@@ -1,4 +1,4 @@
-import { isRecord } from "../../client/frames.js";
+import { isRecord } from "../../../client/frames.js";
 
 /** One line of the list of chats. */
 export interface SessionEntry {

@@ -1,0 +1,37 @@
+import type { FunctionComponent } from "preact";
+import type { IconName } from "../parts/dom.js";
+import { jobsWords } from "./jobs/words.js";
+import type { PaneWorld } from "./world.js";
+
+export interface PaneProps {
+  readonly world: PaneWorld;
+  /** What of the pane is open: what the address has after the pane's name. May be empty. */
+  readonly argument: string;
+}
+
+export type Pane = FunctionComponent<PaneProps>;
+
+/** A part of the page beside the chats. Its code is fetched when somebody opens it. */
+export interface PaneEntry {
+  /** Its name in the address. */
+  readonly id: string;
+  readonly icon: IconName;
+  /** `rail`: beside the chats; `settings`: in the list of the settings; `hidden`: opened from elsewhere. */
+  readonly area: "rail" | "settings" | "hidden";
+  readonly title: () => string;
+  /** One sentence about what it is for. */
+  readonly about: () => string;
+  readonly load: () => Promise<Pane>;
+}
+
+/** Every pane, in the order in which they are shown. To add one: its folder, and a line here. */
+export const panes: readonly PaneEntry[] = [
+  {
+    id: "jobs",
+    icon: "clock",
+    area: "rail",
+    title: () => jobsWords.t("title"),
+    about: () => jobsWords.t("about"),
+    load: async () => (await import("./jobs/jobs-pane.js")).JobsPane,
+  },
+];

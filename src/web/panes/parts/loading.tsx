@@ -1,0 +1,83 @@
+import type { ComponentChildren } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { Unauthorized } from "../../gateway/api.js";
+import type { PaneWorld } from "../world.js";
+import { partWords } from "./words.js";
+
+export function Loading() {
+  return (
+    <p class="muted" role="status">
+      {partWords.t("loading")}
+    </p>
+  );
+}
+
+/** What went wrong, in the gateway's own words, and a way to try again. */
+export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: (() => void) | undefined }) {
+  return (
+    <div class="note danger" role="alert">
+      <span>{sentenceOf(error)}</span>
+      {retry === undefined ? undefined : (
+        <button type="button" class="link" onClick={retry}>
+          {partWords.t("retry")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+export interface Loaded<T> {
+  /** The last that was read; stays while it is read again. */
+  readonly value: T | undefined;
+  readonly error: unknown;
+  reload(): void;
+}
+
+/** Reads when the pane is opened, again when one of `dependencies` is another, and when `reload` is called. */
+export function useLoad<T>(
+  world: Pick<PaneWorld, "failed">,
+  read: () => Promise<T>,
+  dependencies: readonly unknown[],
+): Loaded<T> {
+  const [state, setState] = useState<{ readonly value: T | undefined; readonly error: unknown }>({
+    value: undefined,
+    error: undefined,
+  });
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    let isCurrent = true;
+    read().then(
+      (value) => isCurrent && setState({ value, error: undefined }),
+      (error: unknown) => {
+        if (!isCurrent) return;
+        if (error instanceof Unauthorized) world.failed(error);
+        setState(({ value }) => ({ value, error }));
+      },
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [...dependencies, round]);
+  const reload = useCallback(() => setRound((n) => n + 1), []);
+  return { ...state, reload };
+}
+
+/** The children once there is something to show; before it that it loads, or why it cannot be read. */
+export function WhenLoaded<T>({
+  loaded,
+  children,
+}: {
+  readonly loaded: Loaded<T>;
+  readonly children: (value: T) => ComponentChildren;
+}) {
+  return (
+    <>
+      {loaded.error === undefined ? undefined : <Problem error={loaded.error} retry={loaded.reload} />}
+      {loaded.value === undefined ? loaded.error === undefined && <Loading /> : children(loaded.value)}
+    </>
+  );
+}

@@ -1,0 +1,17 @@
+import type { Api } from "../gateway/api.js";
+import type { Question } from "../parts/dialogs.js";
+import type { Store } from "../store.js";
+
+/** What a pane may use of the page around it. */
+export interface PaneWorld {
+  readonly api: Api;
+  readonly store: Store;
+  openChat(key: string): void;
+  openPane(id: string, argument?: string): void;
+  /** Resolves with the text (empty where none was asked for), or with `undefined` when the reader cancels. */
+  ask(question: Question): Promise<string | undefined>;
+  /** Read out by screen readers; not visible. */
+  announce(text: string): void;
+  /** For what went wrong with nobody's button to show it at. A missing token asks for it. */
+  failed(error: unknown): void;
+}

@@ -1,0 +1,28 @@
+import { localeOfPage } from "../words/words.js";
+
+/** `14:05` today, `12 Nov, 14:05` this year, else with the year. */
+export function momentOf(date: Date, now: Date = new Date()): string {
+  const time = { hour: "2-digit", minute: "2-digit" } as const;
+  if (date.toDateString() === now.toDateString()) return date.toLocaleTimeString(localeOfPage(), time);
+  const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
+  return date.toLocaleString(localeOfPage(), { day: "numeric", month: "short", year, ...time });
+}
+
+export function numberOf(value: number, maximumFractionDigits = 0): string {
+  return value.toLocaleString(localeOfPage(), { maximumFractionDigits });
+}
+
+/** US dollars: two digits, more where two would say nothing. */
+export function costOf(dollars: number): string {
+  const maximumFractionDigits = dollars !== 0 && dollars < 0.01 ? 4 : 2;
+  return dollars.toLocaleString(localeOfPage(), { style: "currency", currency: "USD", maximumFractionDigits });
+}
+
+/** `850 ms`, `3.2 s`, `2 min 5 s`, `3 h 12 min`. */
+export function durationOf(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${numberOf(ms / 1000, 1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
