@@ -13,6 +13,9 @@ import { type Api, createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
 import { createGatewayHttp, type GatewayHttp } from "./gateway/gateway-http.js";
 import type { TokenStore } from "./gateway/token-store.js";
+import { Drafts } from "./outbox/drafts.js";
+import { Outbox } from "./outbox/outbox.js";
+import type { OutboxStore } from "./outbox/outbox-store.js";
 import { Chats } from "./panes/chats/chats.js";
 import type { PaneHost } from "./panes/host.js";
 import { type PaneEntry, panes } from "./panes/list.js";
@@ -22,8 +25,8 @@ import { OpenChat } from "./session/open-chat.js";
 import { Store } from "./store.js";
 
 /** Builds the page into `root` and keeps it up to date. */
-export function startApp(root: HTMLElement, tokens: TokenStore): void {
-  const app = new App(tokens);
+export function startApp(root: HTMLElement, tokens: TokenStore, kept: OutboxStore): void {
+  const app = new App(tokens, kept);
   root.append(app.element);
   void app.start();
 }
@@ -31,10 +34,13 @@ export function startApp(root: HTMLElement, tokens: TokenStore): void {
 /** Puts the page together: what comes from the gateway goes to the store, and the parts of the page show what is there. */
 class App {
   readonly #tokens: TokenStore;
+  readonly #kept: OutboxStore;
   readonly #store = new Store();
   readonly #api: Api;
   readonly #http: GatewayHttp;
   readonly #connection: Connection;
+  readonly #outbox: Outbox;
+  readonly #keptDrafts: Drafts;
   readonly #chat: OpenChat;
   readonly #route: Route;
   readonly #conversation: Conversation;
@@ -49,10 +55,11 @@ class App {
   #panes: Promise<PaneHost> | undefined;
   #isAsking = false;
 
-  constructor(tokens: TokenStore) {
+  constructor(tokens: TokenStore, kept: OutboxStore) {
     const store = this.#store;
     const onFailure = (error: unknown): void => this.#failed(error);
     this.#tokens = tokens;
+    this.#kept = kept;
     this.#api = createApi(tokens.get);
     this.#http = createGatewayHttp(this.#api);
     this.#connection = new Connection(tokens, this.#http, store, {
@@ -60,12 +67,23 @@ class App {
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
     });
-    this.#chat = new OpenChat(this.#http, store, { onLive: (event) => this.#onLive(event), onFailure });
+    this.#outbox = new Outbox({
+      store: kept,
+      gateway: () => this.#connection.client,
+      ready: (key) => (this.#chat.session?.key === key ? this.#chat.session.ready() : undefined),
+      onChange: (key) => {
+        if (this.#chat.session?.key === key) this.#chat.session.refresh();
+      },
+    });
+    this.#keptDrafts = new Drafts(kept, (key, text) => this.#conversation.onSentElsewhere(key, text));
+    this.#chat = new OpenChat(this.#http, store, this.#outbox, { onLive: (event) => this.#onLive(event), onFailure });
     this.#route = followRoute((place) => this.#showPlace(place));
     this.#conversation = new Conversation({
       store,
       chat: this.#chat,
-      upload: (file, signal) => this.#connection.upload(file, signal),
+      upload: (content, name, signal) => this.#connection.upload(content, name, signal),
+      outbox: this.#outbox,
+      keptDrafts: this.#keptDrafts,
       announce: (text) => this.#shell.announce(text),
     });
     this.#strangers = createStrangers(this.#http, onFailure);
@@ -104,11 +122,22 @@ class App {
     this.#connection.open();
     this.#route.settle(place);
     this.#showPlace(place);
+    await this.#takeUp();
+  }
+
+  /** What an earlier page could not send, or had begun to write. */
+  async #takeUp(): Promise<void> {
+    try {
+      await Promise.all([this.#outbox.load(), this.#keptDrafts.load()]);
+      this.#conversation.restoreDraft();
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   #build(): Shell {
     this.#chats.element.append(this.#signOut);
-    this.#signOut.addEventListener("click", () => this.#onSignOut());
+    this.#signOut.addEventListener("click", () => void this.#onSignOut());
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
     return createShell({ side, banners: this.#banners.element, conversation: this.#conversation.elements });
   }
@@ -122,8 +151,8 @@ class App {
     this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => this.#banners.showOffline(nextAttemptAt));
     this.#store.watch(["session", "chats"], ({ session, chats }) => {
       if (session === undefined) return;
-      const { items, pending } = session.view;
-      const isEmpty = items.length === 0 && pending.length === 0 && !session.isLoading;
+      const { view, pending } = session;
+      const isEmpty = view.items.length === 0 && pending.length === 0 && !session.isLoading;
       this.#shell.showSession({ title: chatTitle(session, chats), isEmpty });
     });
   }
@@ -195,6 +224,7 @@ class App {
 
   #onOpen(): void {
     this.#chat.session?.resume();
+    this.#outbox.resume();
     this.#chats.refresh();
     this.#strangers.refresh();
   }
@@ -206,7 +236,7 @@ class App {
 
   #onRemoved(key: string): void {
     if (this.#chat.session?.key === key) this.#go(this.#chat.freshKey());
-    this.#chat.forget(key);
+    this.#outbox.forget(key);
     this.#conversation.forget(key);
   }
 
@@ -236,10 +266,11 @@ class App {
     this.#shell.showSession({ title: frameWords.t("tokenNeeded"), isEmpty: false });
   }
 
-  /** Whatever else the page holds goes with the reload. */
-  #onSignOut(): void {
+  /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
+  async #onSignOut(): Promise<void> {
     this.#connection.close();
     this.#tokens.remove();
+    await this.#kept.clear().catch(() => undefined);
     this.#route.clear();
     location.reload();
   }

@@ -1,6 +1,20 @@
 import { startApp } from "./app.js";
 import { createTokenStore } from "./gateway/token-store.js";
+import { openOutboxStore } from "./outbox/outbox-database.js";
+import { MemoryOutboxStore, type OutboxStore } from "./outbox/outbox-store.js";
 import { setLanguage } from "./words/words.js";
 
 setLanguage(localStorage);
-startApp(document.body, createTokenStore(sessionStorage));
+startApp(document.body, createTokenStore(sessionStorage), await outboxStore());
+
+async function outboxStore(): Promise<OutboxStore> {
+  try {
+    return await openOutboxStore();
+  } catch {
+    const store = new MemoryOutboxStore();
+    window.addEventListener("beforeunload", (event) => {
+      if (!store.isEmpty) event.preventDefault();
+    });
+    return store;
+  }
+}

@@ -1,13 +1,16 @@
-import type { UploadedFile } from "../../client/upload.js";
 import { createFileChooser, takeDroppedFiles, takePastedFiles } from "../files/take-files.js";
 import { type ChosenFile, Tray, type UploadFile } from "../files/tray.js";
-import { h, icon, setText } from "../parts/dom.js";
+import type { Written } from "../outbox/outbox.js";
+import type { OutgoingFile, SendMode } from "../outbox/outbox-store.js";
+import { h, type IconName, icon, setText } from "../parts/dom.js";
 import { focusToWrite, onKey, saveFocus } from "../parts/keyboard.js";
-import type { SendMode } from "../session/view-state.js";
+import { chatWords } from "./words.js";
 
 interface ComposerActions {
-  send(text: string, mode: SendMode, files: readonly UploadedFile[]): void;
+  send(message: Written): void;
   stop(): void;
+  /** What is written is another. */
+  onChange(text: string, files: readonly OutgoingFile[]): void;
   readonly upload: UploadFile;
 }
 
@@ -20,11 +23,7 @@ export interface MessageDraft {
 /** What the assistant does while the reader writes. */
 export type Activity = "idle" | "working" | "asking";
 
-const hints: Readonly<Record<Activity, string>> = {
-  idle: "Enter sends, Shift + Enter starts a new line",
-  working: "Enter stops and answers this instead, Shift + Enter adds to the answer, Alt + Enter starts a new line",
-  asking: "Enter answers or adds, Shift + Enter starts a new line",
-};
+const hints = { idle: "hintIdle", working: "hintWorking", asking: "hintAsking" } as const;
 
 /** Where the reader writes. */
 export class Composer {
@@ -34,13 +33,14 @@ export class Composer {
   readonly #area = h("textarea", {
     id: "message",
     rows: "1",
-    placeholder: "Write a message",
-    "aria-label": "Message",
+    placeholder: chatWords.t("placeholder"),
+    "aria-label": chatWords.t("message"),
     enterkeyhint: "send",
   });
-  readonly #send = h("button", { type: "submit", class: "round primary", "aria-label": "Send" }, icon("send"));
-  readonly #add: HTMLButtonElement;
-  readonly #stop: HTMLButtonElement;
+  readonly #send = h("button", { type: "submit", class: "round primary" }, icon("send"));
+  readonly #add = roundButton("plus", "add", () => this.#submitAndWrite("append"));
+  readonly #instead = roundButton("replace", "instead", () => this.#submitAndWrite("cancel"));
+  readonly #stop = roundButton("stop", "stop", () => this.#actions.stop());
   readonly #hint = h("p", { class: "hint" });
   #activity: Activity = "idle";
 
@@ -51,18 +51,6 @@ export class Composer {
       // The focus would vanish with the button.
       if (isRemoval) this.#area.focus();
     });
-    const label = "Add to the answer";
-    const onAdd = (): void => this.#onAdd();
-    this.#add = h(
-      "button",
-      { type: "button", class: "round add", "aria-label": label, title: label, onclick: onAdd },
-      icon("plus"),
-    );
-    this.#stop = h(
-      "button",
-      { type: "button", class: "round stop", "aria-label": "Stop", onclick: () => actions.stop() },
-      icon("stop"),
-    );
     this.element = h("div", { class: "composer" }, h("div", { class: "column" }, this.#box(), this.#hint));
     this.#area.addEventListener("input", () => this.#update());
     onKey(this.#area, "Enter", (event) => this.#onEnter(event));
@@ -79,8 +67,20 @@ export class Composer {
     this.#update();
   }
 
+  /** What an earlier page has left. */
+  restore(text: string, files: readonly OutgoingFile[]): void {
+    this.#area.value = text;
+    this.#tray.files = [];
+    this.#tray.restore(files);
+  }
+
+  /** The connection is back. */
+  resume(): void {
+    this.#tray.resume();
+  }
+
   showActivity(activity: Activity): void {
-    if (activity === "idle") saveFocus([this.#stop, this.#add], this.#area);
+    if (activity === "idle") saveFocus([this.#stop, this.#add, this.#instead], this.#area);
     this.#activity = activity;
     this.#update();
   }
@@ -96,11 +96,11 @@ export class Composer {
       this.#area.focus();
     };
     const { button, input } = createFileChooser(addAndWrite);
-    const parts = [this.#tray.element, input, button, this.#area, this.#stop, this.#add, this.#send];
+    const parts = [this.#tray.element, input, button, this.#area, this.#stop, this.#instead, this.#add, this.#send];
     const box = h("form", { class: "composer-box" }, ...parts);
     box.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#submit(this.#activity === "working" ? "cancel" : undefined);
+      this.#submit(undefined);
     });
     takePastedFiles(this.#area, addFiles);
     takeDroppedFiles(box, addAndWrite);
@@ -109,14 +109,16 @@ export class Composer {
 
   #update(): void {
     const area = this.#area;
-    const isEmpty = area.value.trim() === "" && this.#tray.uploaded.length === 0;
+    const { outgoing } = this.#tray;
+    const isEmpty = area.value.trim() === "" && outgoing.length === 0;
     const isWorking = this.#activity === "working";
-    this.#send.disabled = isEmpty || this.#tray.isBusy;
-    this.#add.disabled = this.#tray.isBusy;
+    this.#send.disabled = isEmpty;
     this.#stop.hidden = this.#activity === "idle";
     this.#add.hidden = !isWorking || isEmpty;
-    setText(this.#hint, hints[this.#activity]);
-    const label = isWorking ? "Answer this instead" : "Send";
+    this.#instead.hidden = !isWorking || isEmpty;
+    setText(this.#hint, chatWords.t(hints[this.#activity]));
+    this.#actions.onChange(area.value, outgoing);
+    const label = chatWords.t(isWorking ? "sendNext" : "send");
     this.#send.setAttribute("aria-label", label);
     this.#send.title = label;
     if (CSS.supports("field-sizing", "content")) return;
@@ -126,25 +128,23 @@ export class Composer {
 
   #submit(mode: SendMode): void {
     const text = this.#area.value.trim();
-    if (this.#tray.isBusy || (text === "" && this.#tray.uploaded.length === 0)) return;
+    if (text === "" && this.#tray.outgoing.length === 0) return;
     const files = this.#tray.take();
     this.#area.value = "";
+    // A command is nothing that could be answered instead of the running answer.
+    this.#actions.send({ text, mode: text.startsWith("/") ? undefined : mode, files });
     this.#update();
-    // A command is nothing that could be answered in place of the running answer.
-    this.#actions.send(text, text.startsWith("/") ? undefined : mode, files);
   }
 
-  #onAdd(): void {
-    this.#submit("append");
+  #submitAndWrite(mode: SendMode): void {
+    this.#submit(mode);
     this.#area.focus();
   }
 
-  #onEnter({ shiftKey, altKey }: KeyboardEvent): boolean {
-    const isWorking = this.#activity === "working";
-    if (shiftKey && !isWorking) return false;
+  #onEnter({ shiftKey, altKey, ctrlKey, metaKey }: KeyboardEvent): boolean {
+    if (shiftKey) return false;
     if (altKey) this.#newLine();
-    else if (!isWorking) this.#submit(undefined);
-    else this.#submit(shiftKey ? "append" : "cancel");
+    else this.#submit((ctrlKey || metaKey) && this.#activity === "working" ? "append" : undefined);
     return true;
   }
 
@@ -153,4 +153,13 @@ export class Composer {
     area.setRangeText("\n", area.selectionStart, area.selectionEnd, "end");
     this.#update();
   }
+}
+
+function roundButton(name: IconName, word: "add" | "instead" | "stop", onclick: () => void): HTMLButtonElement {
+  const label = chatWords.t(word);
+  return h(
+    "button",
+    { type: "button", class: `round ${word}`, "aria-label": label, title: label, onclick },
+    icon(name),
+  );
 }

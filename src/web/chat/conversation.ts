@@ -1,4 +1,7 @@
 import type { UploadFile } from "../files/tray.js";
+import type { Drafts } from "../outbox/drafts.js";
+import type { Outbox, Written } from "../outbox/outbox.js";
+import { onKey } from "../parts/keyboard.js";
 import type { OpenChat } from "../session/open-chat.js";
 import { isWorking, type SessionState } from "../session/view-state.js";
 import type { Store } from "../store.js";
@@ -11,11 +14,11 @@ interface ConversationOptions {
   readonly store: Store;
   readonly chat: OpenChat;
   readonly upload: UploadFile;
+  readonly outbox: Outbox;
+  readonly keptDrafts: Drafts;
   /** Read out by screen readers. */
   announce(text: string): void;
 }
-
-const noDraft: MessageDraft = { text: "", files: [] };
 
 /** The chat that is open: what was said, what waits for the reader, and where they write. */
 export class Conversation {
@@ -23,22 +26,34 @@ export class Conversation {
   readonly #composer: Composer;
   readonly #question: ReturnType<typeof createQuestionPanel>;
   readonly #plan: ReturnType<typeof createPlanPanel>;
+  readonly #keptDrafts: Drafts;
+  /** Of the chats that were open, with files that may be under way. */
   readonly #drafts = new Map<string, MessageDraft>();
   #key: string | undefined;
 
-  constructor({ store, chat, upload, announce }: ConversationOptions) {
-    const send: OpenChat["send"] = (...message) => {
-      chat.send(...message);
+  constructor({ store, chat, upload, outbox, keptDrafts, announce }: ConversationOptions) {
+    const send = (message: Written): void => {
+      if (this.#key !== undefined) keptDrafts.sent(this.#key, message.text);
+      chat.send(message);
       this.#transcript.stick();
     };
+    this.#keptDrafts = keptDrafts;
     this.#transcript = new Transcript({
-      retry: (message) => chat.session?.retry(message),
-      drop: (message) => chat.session?.drop(message),
+      retry: (messageId) => outbox.retry(messageId),
+      drop: (messageId) => outbox.drop(messageId),
+      isOnline: () => store.known.nextAttemptAt === undefined,
       loadOlder: () => chat.session?.loadOlder(),
       loadFile: (artifactId) =>
         chat.session?.loadFile(artifactId) ?? Promise.reject(new Error("No conversation is open.")),
     });
-    this.#composer = new Composer({ send, stop: () => chat.session?.stop(), upload });
+    this.#composer = new Composer({
+      send,
+      stop: () => chat.session?.stop(),
+      upload,
+      onChange: (text, files) => {
+        if (this.#key !== undefined) keptDrafts.put(this.#key, text, files);
+      },
+    });
     this.#question = createQuestionPanel({
       answer: async (requestId, reply) => {
         await chat.session?.answer(requestId, reply);
@@ -46,7 +61,19 @@ export class Conversation {
       },
       announce,
     });
-    this.#plan = createPlanPanel({ send: (command) => send(command, undefined, []), announce });
+    this.#plan = createPlanPanel({ send: (text) => chat.send({ text, mode: undefined, files: [] }), announce });
+    store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
+      this.#transcript.refresh();
+      if (nextAttemptAt === undefined) this.#composer.resume();
+    });
+    // What is open above the chat takes the key for itself.
+    onKey(document.body, "Escape", (event) => {
+      const { session } = store.known;
+      const isCovered = event.defaultPrevented || document.querySelector("dialog[open]") !== null;
+      if (isCovered || session === undefined || activityOf(session) !== "working") return false;
+      chat.session?.stop();
+      return true;
+    });
     store.watch(["current"], ({ current }) => this.#change(current));
     store.watch(["session"], ({ session }) => {
       if (session !== undefined) this.#show(session);
@@ -64,6 +91,19 @@ export class Conversation {
   /** The chat is gone, and what was written in it. */
   forget(key: string): void {
     this.#drafts.delete(key);
+    this.#keptDrafts.forget(key);
+  }
+
+  /** Another tab has sent just this. */
+  onSentElsewhere(key: string, text: string): void {
+    if (key !== this.#key) this.#drafts.delete(key);
+    else if (this.#composer.draft.text === text) this.#composer.draft = { text: "", files: [] };
+  }
+
+  /** What an earlier page has left is there now. */
+  restoreDraft(): void {
+    const { text, files } = this.#composer.draft;
+    if (text === "" && files.length === 0) this.#showDraft();
   }
 
   /** Keeps what the reader has written in the chat of before, and shows nothing of it any more. */
@@ -73,7 +113,15 @@ export class Conversation {
     this.#transcript.clear();
     this.#question.show(undefined);
     this.#plan.show(undefined);
-    this.#composer.draft = (key === undefined ? undefined : this.#drafts.get(key)) ?? noDraft;
+    this.#showDraft();
+  }
+
+  #showDraft(): void {
+    const key = this.#key;
+    const open = key === undefined ? undefined : this.#drafts.get(key);
+    const kept = key === undefined ? undefined : this.#keptDrafts.get(key);
+    if (open !== undefined) this.#composer.draft = open;
+    else this.#composer.restore(kept?.text ?? "", kept?.files ?? []);
   }
 
   #show(session: SessionState): void {

@@ -1,11 +1,11 @@
 import { fileView, type LoadFile } from "../files/file-view.js";
+import type { OutgoingMessage } from "../outbox/outbox-store.js";
 import { h, icon, setText } from "../parts/dom.js";
 import type {
   AssistantItem,
   DividerItem,
   Item,
   NoticeItem,
-  PendingMessage,
   PlanItem,
   ToolItem,
   ToolStatus,
@@ -13,6 +13,7 @@ import type {
 } from "../session/view-state.js";
 import type { ItemView } from "./item-view.js";
 import { createMarkdownView } from "./markdown.js";
+import { chatWords } from "./words.js";
 
 export function createItemView(item: Item, load: LoadFile): ItemView<Item> {
   const view = createView(item, load);
@@ -49,7 +50,7 @@ function userView(): ItemView<UserItem> {
   const text = h("div", { class: "bubble" });
   const files = h("ul", { class: "files", "aria-label": "Files" });
   const state = h("div", { class: "message-state" });
-  const element = h("article", { class: "message user", "aria-label": "You" }, sender, text, files, state);
+  const element = h("article", { class: "message user", "aria-label": chatWords.t("you") }, sender, text, files, state);
   return {
     element,
     update(item) {
@@ -57,22 +58,23 @@ function userView(): ItemView<UserItem> {
       show(sender, item.sender ?? "");
       show(text, item.text);
       showFiles(files, item.files);
-      show(state, item.status === "queued" ? "Waiting" : "");
+      show(state, item.status === "queued" ? chatWords.t("queued") : "");
       element.title = clockOf(item.at);
     },
   };
 }
 
 export function pendingView(actions: {
-  retry(message: PendingMessage): void;
-  drop(message: PendingMessage): void;
-}): ItemView<PendingMessage> {
+  retry(messageId: string): void;
+  drop(messageId: string): void;
+  isOnline(): boolean;
+}): ItemView<OutgoingMessage> {
   const text = h("div", { class: "bubble" });
   const files = h("ul", { class: "files", "aria-label": "Files" });
   const state = h("div", { class: "message-state", role: "status" });
   const element = h(
     "article",
-    { class: "message user pending", "aria-label": "You, not sent yet" },
+    { class: "message user pending", "aria-label": chatWords.t("notSentYet") },
     text,
     files,
     state,
@@ -83,15 +85,17 @@ export function pendingView(actions: {
       show(text, message.text);
       showFiles(
         files,
-        message.files.map(({ filename }) => filename),
+        message.files.map(({ name }) => name),
       );
       element.classList.toggle("failed", message.error !== undefined);
-      if (message.error === undefined) return setText(state, "Sending …");
+      const { messageId, error } = message;
+      if (error === undefined) return setText(state, chatWords.t(actions.isOnline() ? "sending" : "waitsForGateway"));
+      const again = (): void => actions.retry(messageId);
       state.replaceChildren(
-        `Not sent: ${message.error} `,
-        h("button", { type: "button", class: "link", onclick: () => actions.retry(message) }, "Try again"),
+        `${chatWords.t("notSent", { reason: error })} `,
+        h("button", { type: "button", class: "link", onclick: again }, chatWords.t("again")),
         " ",
-        h("button", { type: "button", class: "link", onclick: () => actions.drop(message) }, "Discard"),
+        h("button", { type: "button", class: "link", onclick: () => actions.drop(messageId) }, chatWords.t("discard")),
       );
     },
   };

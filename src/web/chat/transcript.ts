@@ -1,14 +1,19 @@
 import type { LoadFile } from "../files/file-view.js";
-import { h, setChildren, setText } from "../parts/dom.js";
-import { type Item, isWorking, type PendingMessage, type SessionState, type ViewState } from "../session/view-state.js";
+import type { OutgoingMessage } from "../outbox/outbox-store.js";
+import { h, setChildren } from "../parts/dom.js";
+import type { Item, SessionState } from "../session/view-state.js";
 import { createItemView, pendingView } from "./item-views.js";
 import { KeyedViews } from "./keyed-views.js";
 import { ReadingPosition } from "./reading-position.js";
+import { chatWords } from "./words.js";
+import { WorkingLine } from "./working-line.js";
 
 interface TranscriptActions {
   readonly loadFile: LoadFile;
-  retry(message: PendingMessage): void;
-  drop(message: PendingMessage): void;
+  retry(messageId: string): void;
+  drop(messageId: string): void;
+  /** False: what is not sent waits for the gateway. */
+  isOnline(): boolean;
   /** The reader is at the top of what is loaded. Called again and again until `show` brings more. */
   loadOlder(): void;
 }
@@ -16,24 +21,16 @@ interface TranscriptActions {
 /** So many items are put into the page at once; more when the reader scrolls up to them. */
 const windowStep = 80;
 
-const stateWords: Readonly<Record<string, string>> = {
-  thinking: "Thinking",
-  responding: "Writing",
-  planning_tool: "Preparing a tool",
-  awaiting_tool_result: "Using a tool",
-  awaiting_human: "Waiting for your answer",
-};
-
 /** The conversation: the newest items, and older ones as the reader scrolls up to them. */
 export class Transcript {
   readonly element: HTMLElement;
   readonly #actions: TranscriptActions;
-  readonly #older = h("div", { class: "older" }, "Loading earlier messages …");
+  readonly #older = h("div", { class: "older" }, chatWords.t("loadingOlder"));
   readonly #list = h("div", { class: "items" });
-  readonly #working = createWorkingLine();
+  readonly #working = new WorkingLine();
   readonly #position: ReadingPosition;
   readonly #views: KeyedViews<Item>;
-  readonly #pendingViews: KeyedViews<PendingMessage>;
+  readonly #pendingViews: KeyedViews<OutgoingMessage>;
   #windowSize = windowStep;
   #shown: SessionState | undefined;
 
@@ -68,6 +65,11 @@ export class Transcript {
     if (grewAbove) this.#growUpwards();
   }
 
+  /** Draws again what waits, when the connection comes or goes. */
+  refresh(): void {
+    this.#draw(false);
+  }
+
   /** Goes to the newest message and stays there. */
   stick(): void {
     this.#position.stick();
@@ -100,26 +102,12 @@ export class Transcript {
 
   #draw(grewAbove: boolean): void {
     if (this.#shown === undefined) return;
-    const { view, hasOlder, isLoading } = this.#shown;
+    const { view, hasOlder, isLoading, pending } = this.#shown;
     this.#position.around(() => {
       const visible = view.items.slice(-this.#windowSize);
-      setChildren(this.#list, [...this.#views.elementsOf(visible), ...this.#pendingViews.elementsOf(view.pending)]);
+      setChildren(this.#list, [...this.#views.elementsOf(visible), ...this.#pendingViews.elementsOf(pending)]);
       this.#older.hidden = !hasOlder && !isLoading && visible.length === view.items.length;
       this.#working.show(view);
     }, grewAbove);
   }
-}
-
-/** What the assistant does just now. */
-function createWorkingLine(): { readonly element: HTMLElement; show(view: ViewState | undefined): void } {
-  const text = h("span");
-  const dots = h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
-  const element = h("div", { class: "working", role: "status" }, dots, text);
-  return {
-    element,
-    show(view) {
-      element.hidden = view === undefined || !isWorking(view);
-      if (view !== undefined) setText(text, element.hidden ? "" : (stateWords[view.agentState] ?? "Working"));
-    },
-  };
 }

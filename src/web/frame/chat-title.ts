@@ -2,10 +2,10 @@ import { type SessionListView, titleOf } from "../panes/chats/session-list.js";
 import type { SessionState } from "../session/view-state.js";
 
 /** What is above the open chat: its title, else how the list of chats calls it, else how it begins. */
-export function chatTitle({ view, hasOlder }: SessionState, { entries }: SessionListView): string {
+export function chatTitle({ view, pending, hasOlder }: SessionState, { entries }: SessionListView): string {
   if (view.title) return view.title;
   const entry = entries.find(({ key }) => key === view.sessionKey);
   if (entry !== undefined) return titleOf(entry);
-  const first = hasOlder ? undefined : (view.items.find((item) => item.kind === "user") ?? view.pending[0]);
+  const first = hasOlder ? undefined : (view.items.find((item) => item.kind === "user") ?? pending[0]);
   return (first !== undefined && "text" in first ? first.text.slice(0, 80) : "") || "New chat";
 }

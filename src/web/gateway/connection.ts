@@ -1,4 +1,5 @@
 import { type Client, createClient } from "../../client/client.js";
+import { ClientError } from "../../client/client-error.js";
 import type { UploadedFile } from "../../client/upload.js";
 import type { EventType } from "../../events/catalogue.js";
 import type { Store } from "../store.js";
@@ -76,9 +77,9 @@ export class Connection {
     this.#client?.retryNow();
   }
 
-  async upload(file: File, signal: AbortSignal): Promise<UploadedFile> {
-    if (this.#client === undefined) throw new Error("The gateway is not there yet");
-    return await this.#client.upload(file, file.name, { signal });
+  async upload(content: Blob, name: string, signal: AbortSignal): Promise<UploadedFile> {
+    if (this.#client === undefined) throw new ClientError("lost", "The gateway is not there yet");
+    return await this.#client.upload(content, name, { signal });
   }
 
   /** @throws {Unauthorized} the gateway wants a token, or another one */

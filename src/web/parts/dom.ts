@@ -29,6 +29,7 @@ const iconPaths = {
   send: "M12 19V5M6 11l6-6 6 6",
   stop: "M7 7h10v10H7z",
   close: "M6 6l12 12M18 6L6 18",
+  replace: "M12 19V5M6 11l6-6 6 6M4 21h16",
   down: "M12 5v14M6 13l6 6 6-6",
   chat: "M4 5h16v11H9l-5 4z",
   clock: "M12 4a8 8 0 1 0 0 16a8 8 0 0 0 0-16M12 8v4.500l3 2",

@@ -1,31 +1,32 @@
 import type { Client } from "../../client/client.js";
 import type { GatewayEvent } from "../../events/event.js";
 import type { GatewayHttp } from "../gateway/gateway-http.js";
+import type { Outbox, Written } from "../outbox/outbox.js";
 import type { Store } from "../store.js";
 import { Session } from "./session.js";
 import { newSessionKey } from "./session-key.js";
-import type { PendingMessage } from "./view-state.js";
 
 interface OpenChatListeners {
   onLive(event: GatewayEvent): void;
   onFailure(error: unknown): void;
 }
 
-/** The chat that is open. What it knows goes to the store; what a chat could not send before it was left is kept for it. */
+/** The chat that is open. What it knows goes to the store. */
 export class OpenChat {
   readonly #http: GatewayHttp;
   readonly #store: Store;
   readonly #listeners: OpenChatListeners;
   /** Chats that begin on this page and that the gateway does not know yet. */
   readonly #freshKeys = new Set<string>();
-  readonly #unsent = new Map<string, readonly PendingMessage[]>();
+  readonly #outbox: Outbox;
   /** Written before the page knew where to send it. */
-  readonly #early: Parameters<Session["send"]>[] = [];
+  readonly #early: Written[] = [];
   #session: Session | undefined;
 
-  constructor(http: GatewayHttp, store: Store, listeners: OpenChatListeners) {
+  constructor(http: GatewayHttp, store: Store, outbox: Outbox, listeners: OpenChatListeners) {
     this.#http = http;
     this.#store = store;
+    this.#outbox = outbox;
     this.#listeners = listeners;
   }
 
@@ -45,7 +46,7 @@ export class OpenChat {
     this.#session = new Session({
       key,
       isNew: this.#freshKeys.has(key),
-      pending: this.#unsent.get(key) ?? [],
+      outbox: this.#outbox,
       client,
       http: this.#http,
       onChange: () => this.#store.put({ session: this.#session?.state }),
@@ -55,7 +56,7 @@ export class OpenChat {
       },
       onFailure: this.#listeners.onFailure,
     });
-    for (const message of this.#early.splice(0)) this.#session.send(...message);
+    for (const message of this.#early.splice(0)) this.#outbox.send(key, message);
     this.#store.put({ current: key, session: this.#session.state });
   }
 
@@ -64,20 +65,13 @@ export class OpenChat {
     this.#store.put({ current: undefined, session: undefined });
   }
 
-  /** The chat is gone: nothing is sent to it any more. */
-  forget(key: string): void {
-    this.#unsent.delete(key);
-  }
-
-  send(...message: Parameters<Session["send"]>): void {
+  send(message: Written): void {
     if (this.#session === undefined) this.#early.push(message);
-    else this.#session.send(...message);
+    else this.#outbox.send(this.#session.key, message);
   }
 
   #close(): void {
-    if (this.#session === undefined) return;
-    this.#unsent.set(this.#session.key, this.#session.state.view.pending);
-    this.#session.close();
+    this.#session?.close();
     this.#session = undefined;
   }
 }

@@ -1,6 +1,6 @@
 import type { GatewayEvent } from "../../events/event.js";
 import { applyEvents } from "./view-model.js";
-import { emptyView, type PendingMessage, type ViewState } from "./view-state.js";
+import { emptyView, type ViewState } from "./view-state.js";
 
 /** The events of a session as far as they are loaded, and the view that they make. */
 export class SessionEvents {
@@ -10,9 +10,9 @@ export class SessionEvents {
   #log: GatewayEvent[] = [];
   #waiting: GatewayEvent[] = [];
 
-  constructor(key: string, pending: readonly PendingMessage[]) {
+  constructor(key: string) {
     this.#key = key;
-    this.#view = { ...emptyView(key), pending };
+    this.#view = emptyView(key);
   }
 
   /** Without the events that wait for `settle`. */
@@ -24,14 +24,14 @@ export class SessionEvents {
   replace(events: readonly GatewayEvent[]): void {
     this.#log = [...events];
     this.#waiting = [];
-    this.#view = { ...applyEvents(emptyView(this.#key), events), pending: this.#view.pending };
+    this.#view = applyEvents(emptyView(this.#key), events);
   }
 
   /** Puts the events up to `end` before those that are loaded. */
   prepend(events: readonly GatewayEvent[], end: number): void {
     this.#log = [...events.filter(({ seq }) => seq !== null && seq <= end), ...this.#log];
     this.#waiting = [];
-    this.#view = applyEvents({ ...emptyView(this.#key), pending: this.#view.pending }, this.#log);
+    this.#view = applyEvents(emptyView(this.#key), this.#log);
   }
 
   /** Takes a live event; the view has it after `settle`. */
@@ -46,9 +46,5 @@ export class SessionEvents {
     if (this.#waiting.length === 0) return;
     this.#view = applyEvents(this.#view, this.#waiting);
     this.#waiting = [];
-  }
-
-  change(make: (view: ViewState) => ViewState): void {
-    this.#view = make(this.#view);
   }
 }

@@ -1,19 +1,17 @@
 import type { Client } from "../../client/client.js";
 import { ClientError } from "../../client/client-error.js";
-import type { UploadedFile } from "../../client/upload.js";
 import type { GatewayEvent } from "../../events/event.js";
 import type { GatewayHttp } from "../gateway/gateway-http.js";
+import { isPassing, type Outbox } from "../outbox/outbox.js";
 import { type ChildQuestions, followChildren } from "./child-questions.js";
-import { isPassing, Outgoing } from "./outgoing.js";
 import { SessionEvents } from "./session-events.js";
-import type { PendingMessage, SendMode, SessionState } from "./view-state.js";
+import type { SessionState } from "./view-state.js";
 
 interface SessionOptions {
   readonly key: string;
   /** A chat that begins here; the gateway does not know it before its first message. */
   readonly isNew: boolean;
-  /** What was not confirmed when this session was last left; it is sent again. */
-  readonly pending: readonly PendingMessage[];
+  readonly outbox: Pick<Outbox, "of" | "drop">;
   readonly client: Client;
   readonly http: Pick<GatewayHttp, "events" | "file">;
   /** Called at most once per animation frame. */
@@ -36,7 +34,6 @@ export class Session {
   readonly key: string;
   readonly #options: SessionOptions;
   readonly #events: SessionEvents;
-  readonly #outgoing: Outgoing;
   readonly #children: ChildQuestions;
   #oldest = 0;
   #isLoading = false;
@@ -51,17 +48,8 @@ export class Session {
     const { key, client } = options;
     this.key = key;
     this.#options = options;
-    this.#events = new SessionEvents(key, options.pending);
+    this.#events = new SessionEvents(key);
     this.#children = followChildren(client, () => this.#changed());
-    this.#outgoing = new Outgoing({
-      key,
-      client,
-      ready: () => this.#ready(),
-      change: (make) => {
-        this.#events.change(make);
-        this.#changed();
-      },
-    });
     this.#isKnown = !options.isNew;
     this.resume();
   }
@@ -69,7 +57,9 @@ export class Session {
   get state(): SessionState {
     const { view } = this.#events;
     const question = view.question ?? this.#children.first;
-    return { view, isLoading: this.#isLoading, hasOlder: this.#oldest > 0, question };
+    const known = new Set(view.items.map((item) => (item.kind === "user" ? item.messageId : "")));
+    const pending = this.#options.outbox.of(this.key).filter(({ messageId }) => !known.has(messageId));
+    return { view, isLoading: this.#isLoading, hasOlder: this.#oldest > 0, pending, question };
   }
 
   loadOlder(): void {
@@ -80,32 +70,24 @@ export class Session {
     return this.#options.http.file(this.key, artifactId);
   }
 
-  send(text: string, mode: SendMode, files: readonly UploadedFile[]): void {
-    this.#outgoing.send(text, mode, files);
-  }
-
   /** Rejects with the reason when the answer does not count. */
   async answer(requestId: string, reply: QuestionReply): Promise<void> {
     const session_key = this.#children.sessionOf(requestId) ?? this.key;
     await this.#options.client.command("human_input_reply", { session_key, request_id: requestId, ...reply });
   }
 
-  retry(message: PendingMessage): void {
-    void this.#outgoing.deliver(message);
-  }
-
-  drop(message: PendingMessage): void {
-    this.#outgoing.drop(message);
-  }
-
   stop(): void {
     this.#options.client.cancelTurn(this.key).catch(this.#options.onFailure);
   }
 
-  /** The connection is back: what was not confirmed is sent again. */
+  /** The connection is back. */
   resume(): void {
     this.#loadOnce();
-    this.#outgoing.resend(this.#events.view.pending);
+  }
+
+  /** What waits to be sent is another. */
+  refresh(): void {
+    this.#changed();
   }
 
   close(): void {
@@ -126,6 +108,7 @@ export class Session {
   #follow(fromSequence: number): void {
     const onEvent = (event: GatewayEvent): void => {
       this.#events.add(event);
+      if (event.type === "user_message_queued") this.#options.outbox.drop(event.payload.message_id);
       this.#children.take([event]);
       this.#changed();
       this.#options.onLive(event);
@@ -155,6 +138,8 @@ export class Session {
     const events = last === 0 ? [] : await http.events(this.key, this.#oldest, pageSize);
     if (this.#isClosed) return;
     this.#events.replace(events);
+    for (const event of events)
+      if (event.type === "user_message_queued") this.#options.outbox.drop(event.payload.message_id);
     this.#children.take(events);
     this.#follow(Math.max(this.#oldest, this.#events.view.lastSequence));
   }
@@ -183,7 +168,7 @@ export class Session {
   }
 
   /** Before a message can go: only after loading is it known whether the session exists and who follows it. */
-  async #ready(): Promise<void> {
+  async ready(): Promise<void> {
     this.#loadOnce();
     await this.#loading;
     if (this.#isKnown) return;

@@ -9,7 +9,7 @@ export interface Draft {
   runningTurn: ViewState["runningTurn"];
   question: ViewState["question"];
   plans: ViewState["plans"];
-  pending: ViewState["pending"];
+  lastAt: ViewState["lastAt"];
   readonly items: (Item | undefined)[];
   /** Where the items are, by their key and by the names under which they are looked for. */
   readonly indexes: Map<string, number>;
@@ -25,9 +25,9 @@ export function draftOf(state: ViewState): Draft {
 }
 
 export function finish(draft: Draft): ViewState {
-  const { sessionKey, title, lastSequence, agentState, runningTurn, question, plans, pending } = draft;
+  const { sessionKey, title, lastSequence, agentState, runningTurn, question, plans, lastAt } = draft;
   const items = draft.items.filter((item) => item !== undefined);
-  return { sessionKey, title, lastSequence, agentState, runningTurn, question, plans, pending, items };
+  return { sessionKey, title, lastSequence, agentState, runningTurn, question, plans, lastAt, items };
 }
 
 export function findItem(draft: Draft, name: string): Item | undefined {

@@ -17,7 +17,7 @@ import {
   takeToolUse,
   toolFor,
 } from "./view-parts.js";
-import type { Item, PendingMessage, UserItem, ViewState } from "./view-state.js";
+import type { Item, UserItem, ViewState } from "./view-state.js";
 
 type Handlers = { readonly [T in EventType]: (draft: Draft, event: EventOf<T>) => void };
 
@@ -65,7 +65,6 @@ const handlers: Handlers = {
     const { message_id, content, channel, sender_name, result_of } = event.payload;
     const shown = plainContent(content);
     if (result_of !== undefined) return showResult(draft, event, shown.text);
-    draft.pending = draft.pending.filter((pending) => pending.messageId !== message_id);
     if (findItem(draft, `user:${message_id}`) !== undefined) return;
     addItem(draft, {
       ...base(event, `user:${message_id}`),
@@ -82,7 +81,6 @@ const handlers: Handlers = {
     const item = findItem(draft, key);
     if (item?.kind === "user") return takeUser(draft, item, event);
     if (item !== undefined) return;
-    draft.pending = draft.pending.filter((pending) => pending.messageId !== message_id);
     const shown = plainContent(content);
     addItem(draft, {
       ...base(event, key),
@@ -207,6 +205,7 @@ export function applyEvents(state: ViewState, events: readonly GatewayEvent[]): 
       if (event.seq <= draft.lastSequence) continue;
       draft.lastSequence = event.seq;
     }
+    draft.lastAt = event.timestamp;
     try {
       if (Object.hasOwn(handlers, event.type)) {
         // Each entry takes exactly the events of its own key, which the index access cannot express.
@@ -220,22 +219,6 @@ export function applyEvents(state: ViewState, events: readonly GatewayEvent[]): 
     }
   }
   return finish(draft);
-}
-
-/** Shows a message at once, before the gateway has confirmed it; or shows it as sending again. */
-export function addPending(state: ViewState, message: Omit<PendingMessage, "error">): ViewState {
-  const others = state.pending.filter(({ messageId }) => messageId !== message.messageId);
-  const isKnown = state.items.some((item) => item.kind === "user" && item.messageId === message.messageId);
-  return { ...state, pending: isKnown ? others : [...others, { ...message, error: undefined }] };
-}
-
-export function failPending(state: ViewState, messageId: string, error: string): ViewState {
-  const pending = state.pending.map((message) => (message.messageId === messageId ? { ...message, error } : message));
-  return { ...state, pending };
-}
-
-export function dropPending(state: ViewState, messageId: string): ViewState {
-  return { ...state, pending: state.pending.filter((message) => message.messageId !== messageId) };
 }
 
 /** From now on the message is where its turn took it: what takes the turn back takes it along. */

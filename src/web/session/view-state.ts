@@ -1,6 +1,6 @@
 import type { Tone } from "../../client/notices.js";
-import type { UploadedFile } from "../../client/upload.js";
 import type { AgentState } from "../../events/catalogue.js";
+import type { OutgoingMessage } from "../outbox/outbox-store.js";
 
 interface ItemBase {
   /** Unique within a view and stable while the item lives. */
@@ -86,20 +86,6 @@ export interface FileItem extends ItemBase {
 
 export type Item = UserItem | AssistantItem | ToolItem | NoticeItem | DividerItem | PlanItem | FileItem;
 
-/** How a message treats the answer that is being worked on: replace it, or join it. Absent: it waits its turn. */
-export type SendMode = "cancel" | "append" | undefined;
-
-/** A message of the reader that the gateway has not confirmed yet. */
-export interface PendingMessage {
-  readonly messageId: string;
-  readonly text: string;
-  readonly files: readonly UploadedFile[];
-  readonly mode: SendMode;
-  readonly at: string;
-  /** Why it could not be sent; absent while it is on its way. */
-  readonly error: string | undefined;
-}
-
 /** A question of the assistant that waits for an answer. */
 export interface OpenQuestion {
   readonly requestId: string;
@@ -138,7 +124,8 @@ export interface ViewState {
   /** The plan after each event that changed it: an undo goes back to an earlier one. */
   readonly plans: readonly { readonly seq: number; readonly plan: OpenPlan | undefined }[];
   readonly items: readonly Item[];
-  readonly pending: readonly PendingMessage[];
+  /** Of the newest event, ISO 8601. */
+  readonly lastAt: string | undefined;
 }
 
 /** What is known about a session at one moment. */
@@ -146,6 +133,8 @@ export interface SessionState {
   readonly view: ViewState;
   readonly isLoading: boolean;
   readonly hasOlder: boolean;
+  /** What the gateway does not have yet. */
+  readonly pending: readonly OutgoingMessage[];
   /** The question that waits for the reader: the session's own, else one of its sub-agents'. */
   readonly question: OpenQuestion | undefined;
 }
@@ -160,7 +149,7 @@ export function emptyView(sessionKey: string): ViewState {
     question: undefined,
     plans: [],
     items: [],
-    pending: [],
+    lastAt: undefined,
   };
 }
 

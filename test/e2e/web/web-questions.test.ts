@@ -111,33 +111,49 @@ describe("questions and interrupts on the web page", { timeout: 120_000, skip: w
     ),
   );
 
-  pageTest("while an answer is written, Enter stops it and answers again; Alt + Enter is a new line", () =>
+  pageTest("while an answer is written, a button stops it and answers this instead; Alt + Enter is a new line", () =>
     onPage(async (page) => {
       await page.getByText("Enter sends, Shift + Enter starts a new line").waitFor();
       await write(page, "first line", "Shift+Enter");
       assert.equal(await composer(page).inputValue(), "first line\n");
       await write(page, "write a long story", "Enter");
       await streaming(page, "word3");
-      await page.getByText("Enter stops and answers this instead").waitFor();
+      await page.getByText("Enter sends it after this answer").waitFor();
       await composer(page).fill("what else");
       await composer(page).press("Alt+Enter");
       await page.keyboard.type("is there?");
       assert.equal(await composer(page).inputValue(), "what else\nis there?");
       await shoot(page, "working");
-      await composer(page).press("Enter");
+      await page.getByRole("button", { name: "Stop and answer this instead" }).click();
       await answered(page, "You said: what else");
       await page.getByText("Cut off here").waitFor();
       await page.getByText("Enter sends, Shift + Enter").waitFor();
     }),
   );
 
-  pageTest("Shift + Enter and the plus add to the running answer, which goes on", () =>
+  pageTest("while an answer is written, Enter waits for its end, and Esc stops it", () =>
     onPage(async (page) => {
       await write(page, "work in steps", "Enter");
       await streaming(page, "Step one");
-      await write(page, "and mind the gap", "Shift+Enter");
+      await write(page, "and then this", "Enter");
+      await page.locator(".message.user", { hasText: "and then this" }).getByText("Waits for its turn").waitFor();
+      await answered(page, "You said: and then this");
+      assert.equal(await page.getByText("Cut off here").count(), 0);
+      await write(page, "write a long story", "Enter");
+      await streaming(page, "word3");
+      await page.keyboard.press("Escape");
+      await page.getByText("Cut off here").waitFor();
+      await page.locator(".working").waitFor({ state: "hidden" });
+    }),
+  );
+
+  pageTest("Ctrl + Enter and the plus add to the running answer, which goes on", () =>
+    onPage(async (page) => {
+      await write(page, "work in steps", "Enter");
+      await streaming(page, "Step one");
+      await write(page, "and mind the gap", "Control+Enter");
       await composer(page).fill("and hurry");
-      await page.getByRole("button", { name: "Add to the answer" }).click();
+      await page.getByRole("button", { name: "Add to this answer" }).click();
       await answered(page, "You said: and hurry");
       assert.equal(await page.getByText("Cut off here").count(), 0);
       assert.equal(await page.getByText("Stopped.").count(), 0);

@@ -6,7 +6,7 @@ import { noUsage } from "../../../src/events/content.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
 import { parseSessionList } from "../../../src/web/panes/chats/session-list.js";
 import { hashOf, newSessionKey, sessionKeyFromHash } from "../../../src/web/session/session-key.js";
-import { addPending, applyEvents, dropPending, failPending } from "../../../src/web/session/view-model.js";
+import { applyEvents } from "../../../src/web/session/view-model.js";
 import { emptyView, type Item, isWorking, type ViewState } from "../../../src/web/session/view-state.js";
 
 const key = "webui:0000beef";
@@ -128,7 +128,6 @@ describe("the page's view of a session", () => {
     const freeze = (state: ViewState): ViewState => {
       for (const item of state.items) Object.freeze(item);
       Object.freeze(state.items);
-      Object.freeze(state.pending);
       return Object.freeze(state);
     };
     told.events.reduce((state, event) => freeze(applyEvents(state, [event])), freeze(emptyView(key)));
@@ -305,21 +304,6 @@ describe("the page's view of a session", () => {
       lines(state).slice(sound),
       odd.map(({ type }) => `notice ${type}`),
     );
-  });
-
-  it("holds a sent message as pending until the gateway has it", () => {
-    const { events, tell } = story();
-    const message = { messageId: "msg_1", text: "Hello", files: [], mode: undefined, at: "2026-01-01T00:00:00.000Z" };
-    const sent = addPending(emptyView(key), message);
-    assert.deepEqual(sent.pending, [{ ...message, error: undefined }]);
-    const failed = failPending(sent, "msg_1", "busy");
-    assert.equal(failed.pending[0]?.error, "busy");
-    assert.deepEqual(addPending(failed, message).pending, sent.pending, "sending again clears the error");
-    assert.deepEqual(dropPending(failed, "msg_1").pending, []);
-    tell("user_message_queued", { message_id: "msg_1", content: text("Hello"), ...sender });
-    const confirmed = applyEvents(sent, events);
-    assert.deepEqual([confirmed.pending, lines(confirmed)], [[], ["user Hello"]]);
-    assert.deepEqual(addPending(confirmed, message).pending, [], "what is confirmed does not become pending again");
   });
 
   it("follows the history: undo, a new conversation, imported messages", () => {

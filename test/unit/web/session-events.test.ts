@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EventOf } from "../../../src/events/event.js";
 import { SessionEvents } from "../../../src/web/session/session-events.js";
-import { addPending } from "../../../src/web/session/view-model.js";
 
 const key = "webui:0000beef";
 
 describe("the events of a session on the page", () => {
   test("are in the view once they are settled", () => {
-    const events = new SessionEvents(key, []);
+    const events = new SessionEvents(key);
     events.add(question(1));
     assert.deepEqual(textsOf(events), []);
     events.settle();
@@ -16,25 +15,12 @@ describe("the events of a session on the page", () => {
   });
 
   test("come in order when older ones are put before them, the live ones that wait among them, and none twice", () => {
-    const events = new SessionEvents(key, []);
+    const events = new SessionEvents(key);
     events.replace([question(3)]);
     events.add(question(4));
     events.prepend([question(1), question(2), question(3)], 2);
     events.settle();
     assert.deepEqual(textsOf(events), ["Question 1", "Question 2", "Question 3", "Question 4"]);
-  });
-
-  test("leave what is not sent yet when they begin again", () => {
-    const events = new SessionEvents(key, []);
-    const pending = { messageId: "msg_new", text: "wait", files: [], mode: undefined, at: "2026-01-01T00:00:00.000Z" };
-    events.change((view) => addPending(view, pending));
-    events.replace([question(1)]);
-    assert.deepEqual(
-      events.view.pending.map(({ text }) => text),
-      ["wait"],
-    );
-    events.prepend([], 0);
-    assert.equal(events.view.pending.length, 1);
   });
 });
 
