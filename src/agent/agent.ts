@@ -5,7 +5,7 @@ import type { EventDraft } from "../events/event.js";
 import { createMachines, type MachineOutputs, type Machines } from "../events/machines/run-machines.js";
 import type { ResidentSession } from "../sessions/resident-session.js";
 import { newId } from "../util/ids.js";
-import { type ChatCommand, commandOf } from "./commands/chat-command.js";
+import { type ChatCommand, commandOf, type UnknownCommand } from "./commands/chat-command.js";
 import { planOpening } from "./commands/plan.js";
 import { runCommand } from "./commands/run.js";
 import { watchStreamTiming } from "./model/stream-timing.js";
@@ -82,7 +82,7 @@ async function onFault(scope: TurnScope, error: unknown): Promise<void> {
 
 async function answerCommand(
   { ports, options, delivery, session, machines }: TurnScope,
-  command: ChatCommand,
+  command: ChatCommand | UnknownCommand,
   signal: AbortSignal,
 ): Promise<void> {
   const message = delivery.work.body;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { z } from "zod";
-import { plain, suggest } from "./faults/suggest.js";
+import { plain, suggest } from "../util/text/suggest.js";
 import { describe, expectation, titled } from "./faults/wording.js";
 import { absentChannels, configSchema, silentKeys } from "./schema.js";
 import { configKeys, keysAt } from "./shape.js";

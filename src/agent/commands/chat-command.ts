@@ -6,6 +6,13 @@ export interface ChatCommand {
   readonly argument: string;
 }
 
+/** A message that looks like a command and is none: a slip of the finger, or a command of another bot. */
+export interface UnknownCommand {
+  readonly name: "unknown";
+  /** What follows the slash. */
+  readonly argument: string;
+}
+
 /** What can be typed, and what it does. */
 export const commands = {
   help: "what you can type here",
@@ -34,10 +41,25 @@ export function parseCommand(text: string): ChatCommand | undefined {
 /** Those that harm nobody, no matter who wrote them. */
 const harmless: ReadonlySet<CommandName> = new Set(["help", "new", "stop", "status", "usage"]);
 
-/** The command of a message. In text that others wrote only a harmless one counts: anyone who passes it on orders nothing. */
-export function commandOf({ content, outside }: Pick<InboundMessage, "content" | "outside">): ChatCommand | undefined {
+/**
+ * The command of a message. In text that others wrote only a harmless one counts: anyone who passes it on orders nothing.
+ * A person's own short line that begins like a command is one too, though an unknown one.
+ */
+export function commandOf(message: InboundMessage): ChatCommand | UnknownCommand | undefined {
+  const { content, outside } = message;
   const command = parseCommand(content);
-  return command === undefined || outside === undefined || harmless.has(command.name) ? command : undefined;
+  if (command === undefined) return unknownIn(message);
+  return outside === undefined || harmless.has(command.name) ? command : undefined;
+}
+
+/** `/hepl`, but not `/etc/hosts`, `//not a command`, a longer text, or anything with files or from a job. */
+const looksLikeCommand = /^\/([a-z][a-z_]{0,31})(?:@\w+)?(?:[^\S\n].{0,200})?$/i;
+
+function unknownIn({ content, outside, attachments, change, ...from }: InboundMessage): UnknownCommand | undefined {
+  const isOwnWords = [outside, change, from.jobId, from.taskId, from.resultOf].every((mark) => mark === undefined);
+  if (!isOwnWords || from.internal === true || attachments.length > 0) return undefined;
+  const word = looksLikeCommand.exec(content.trim())?.[1]?.toLowerCase();
+  return word === undefined ? undefined : { name: "unknown", argument: word };
 }
 
 function isCommand(name: string): name is CommandName {

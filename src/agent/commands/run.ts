@@ -1,6 +1,6 @@
+import { suggest } from "../../util/text/suggest.js";
 import { toFreshStart } from "../session-state.js";
-import type { ChatCommand } from "./chat-command.js";
-import { commands } from "./chat-command.js";
+import { type ChatCommand, commands, type UnknownCommand } from "./chat-command.js";
 import { runModelCommand } from "./model.js";
 import { runPlanCommand } from "./plan.js";
 import type { CommandOutcome, CommandScope } from "./scope.js";
@@ -8,7 +8,7 @@ import { undoLast } from "./undo.js";
 import { runUsageCommand } from "./usage.js";
 
 /** Answers a command that was not taken by a running turn. */
-export async function runCommand(command: ChatCommand, scope: CommandScope): Promise<CommandOutcome> {
+export async function runCommand(command: ChatCommand | UnknownCommand, scope: CommandScope): Promise<CommandOutcome> {
   const { ports, session, message, log } = scope;
   switch (command.name) {
     case "help":
@@ -43,6 +43,8 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
       return { reply: await ports.commands.statusLine(), events: [] };
     case "model":
       return await runModelCommand(command.argument, scope);
+    case "unknown":
+      return { reply: unknownText(command.argument), events: [] };
     case "usage":
       return runUsageCommand(scope);
     case "plan":
@@ -55,4 +57,12 @@ export async function runCommand(command: ChatCommand, scope: CommandScope): Pro
         events: [],
       };
   }
+}
+
+/** Telegram's clients send `/start` by themselves, to begin with a bot. */
+function unknownText(word: string): string {
+  if (word === "start") return "Hello. Write to me as you would to a person. /help lists the commands.";
+  const like = suggest(word, Object.keys(commands));
+  const hint = like === undefined ? "" : ` Did you mean /${like}?`;
+  return `/${word} is not a command.${hint} /help lists them. To send it as text, begin with two slashes.`;
 }

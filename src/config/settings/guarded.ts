@@ -1,7 +1,7 @@
 import { guardedChannelKeys } from "../../channels/platforms.js";
 import { RequestError } from "../../errors.js";
+import { plain } from "../../util/text/suggest.js";
 import type { ConfigEdit } from "../edit.js";
-import { plain } from "../faults/suggest.js";
 import { isSecretKey } from "../faults/wording.js";
 import { isObject, type JsonObject } from "../substitute.js";
 import { applied } from "./edits.js";

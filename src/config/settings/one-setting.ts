@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ConfigError } from "../../errors.js";
+import { plain, suggest } from "../../util/text/suggest.js";
 import type { ConfigEdit } from "../edit.js";
-import { plain, suggest } from "../faults/suggest.js";
 import { describe, expectation, isSecretKey } from "../faults/wording.js";
 import { configOf } from "../load.js";
 import { findingIn } from "../settle.js";

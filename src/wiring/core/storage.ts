@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { suggest } from "../../config/faults/suggest.js";
 import type { Config } from "../../config/schema.js";
 import { messageOf } from "../../errors.js";
 import { createMemoryStorage } from "../../sessions/storage/memory.js";
 import type { StorageDriver } from "../../sessions/storage/storage.js";
+import { suggest } from "../../util/text/suggest.js";
 
 export interface OpenedStorage {
   /** Undefined: the files beside the session logs. */

@@ -41,6 +41,16 @@ async function assertAllAnswered({ gateway }: ChatWorld): Promise<void> {
   assert.ok(ends.length > 0 && ends.every((end) => end === "answered"), ends.join(", "));
 }
 
+test("an answer may look like a command, and an unknown command elsewhere is told at once", async () => {
+  await using w = await startWorld(callThenDone("ask_human", { question: "Which folder?" }));
+  w.say(42, "tidy up");
+  await w.shown("Which folder?");
+  w.say(42, "/tmp");
+  await w.shown("done: /tmp");
+  w.say(42, "/tidy");
+  await w.shown("/tidy is not a command.");
+});
+
 test("a question comes with buttons; who asked presses one, the turn goes on with it, and the buttons go", async () => {
   await using w = await startWorld(callThenDone("ask_human", drinks));
   w.say(42, "order something");

@@ -46,6 +46,18 @@ test("/new says so when words came with it that nobody has read", async () => {
   assert.equal(t.model.requests.length, 0);
 });
 
+test("an unknown command is answered at once, and no model is asked; other texts that begin with a slash are texts", async () => {
+  await using t = await start();
+  assert.equal(
+    await t.ask(owner, "/hepl me"),
+    "/hepl is not a command. Did you mean /help? /help lists them. To send it as text, begin with two slashes.",
+  );
+  assert.match(await t.ask(guest, "/start"), /^Hello\./);
+  assert.equal(t.model.requests.length, 0);
+  for (const text of ["/etc/hosts is empty", "//hepl", "/usr\nis full", "/ is the root"])
+    assert.equal(await t.ask(owner, text), "ok", text);
+});
+
 test("/help names every command and what it does, and to guests none that is an owner's", async () => {
   await using t = await start();
   assert.doesNotMatch(await t.ask(guest, "/help"), /\/pair/);

@@ -1,7 +1,10 @@
-/** The known word that was most likely meant, or undefined when none is near. */
-export function suggest(word: string, known: readonly string[]): string | undefined {
-  const wanted = plain(word);
-  const limit = Math.max(1, Math.floor(wanted.length / 3));
+/**
+ * The known word that was most likely meant, or undefined when none is near. `limit`: how many letters may differ; a third
+ * of them unless told.
+ */
+export function suggest(word: string, known: readonly string[], limit = thirdOf(word)): string | undefined {
+  // A whole text is not a mistyped word.
+  const wanted = plain(word.slice(0, 64));
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of known) {
@@ -9,6 +12,10 @@ export function suggest(word: string, known: readonly string[]): string | undefi
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
+}
+
+function thirdOf(word: string): number {
+  return Math.max(1, Math.floor(plain(word).length / 3));
 }
 
 /** Equal for `apiKey`, `api_key`, `api-key` and `APIKEY`. */
