@@ -67,12 +67,16 @@ function testFiles(isFast) {
   return [...new Set([...first, ...all])].filter(isMeant);
 }
 
-/** Runs the tests, passing on what the runner says; resolves with its exit code and the numbers of its summary. */
+/**
+ * Runs the tests, passing on what the runner says; resolves with its exit code and the numbers of its summary. What they
+ * start as a process is the bundle, as people run it: it starts in half the time.
+ */
 function runTests(files) {
   return new Promise((resolve) => {
     const options = ["--enable-source-maps", "--disable-warning=ExperimentalWarning", "--test-timeout=240000"];
     const args = [...options, join("scripts", "run-tests.mjs"), String(atOnce), ...files];
-    const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+    const env = { ...process.env, MAXCLAW_TEST_PROGRAM: join(root, "scripts", "bench", "bundled.mjs") };
+    const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text) => {
       process.stdout.write(text);

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startBridge } from "../../support/fakes/mcp/mcp-bridge.js";
-import { compiledFile, packageFolder, projectFile } from "../../support/project.js";
+import { compiledFile, packageFolder, programFile } from "../../support/project.js";
 import { openCli } from "../../support/worlds/cli.js";
 
 // The official suite of the protocol, against us. What is expected to fail is named with its reason; whatever else fails, and
@@ -93,7 +93,7 @@ const notOfUs =
 test("as a server `maxclaw mcp serve` does what the conformance suite asks of any server", async () => {
   await using cli = await openCli();
   const env = { PATH: process.env.PATH ?? "", HOME: cli.home, MAXCLAW_HOME: cli.home };
-  const args = [projectFile("bin/maxclaw.js"), "mcp", "serve"];
+  const args = [programFile(), "mcp", "serve"];
   await using bridge = await startBridge("http", { command: process.execPath, args, env });
   const known = (await listed("server")).filter((name) => !ofAnyServer.includes(name));
   assert.deepEqual(
