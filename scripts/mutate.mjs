@@ -22,7 +22,7 @@ const copy = join(root, "node_modules", ".cache", "mutate");
 /** As wide as the other answers, so that the list reads well. */
 const noticed = "noticed  ";
 /** Another program than the broken copy would notice nothing. */
-const { MAXCLAW_TEST_PROGRAM: _other, ...ofCopy } = process.env;
+const { MAXCLAW_TEST_PROGRAM: _program, MAXCLAW_TEST_CHILDREN: _children, ...ofCopy } = process.env;
 /** A mutation may make a test wait for ever. */
 const longestRunMs = 300_000;
 

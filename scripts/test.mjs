@@ -75,7 +75,11 @@ function runTests(files) {
   return new Promise((resolve) => {
     const options = ["--enable-source-maps", "--disable-warning=ExperimentalWarning", "--test-timeout=240000"];
     const args = [...options, join("scripts", "run-tests.mjs"), String(atOnce), ...files];
-    const env = { ...process.env, MAXCLAW_TEST_PROGRAM: join(root, "scripts", "bench", "bundled.mjs") };
+    const env = {
+      ...process.env,
+      MAXCLAW_TEST_PROGRAM: join(root, "scripts", "bench", "bundled.mjs"),
+      MAXCLAW_TEST_CHILDREN: join(root, "dist", "test-bundle"),
+    };
     const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text) => {
@@ -119,6 +123,7 @@ const [isBuilt] = await Promise.all([step("types and build", process.execPath, [
 if (!isBuilt) process.exit(1);
 // Several tests run it; only one may make it.
 if (!(await step("bundle", process.execPath, ["scripts/bundle.mjs"]))) process.exit(1);
+if (!(await step("bundle of the sweep", process.execPath, ["scripts/bundle-tests.mjs"]))) process.exit(1);
 
 const files = testFiles(isFast);
 const { code, summary } = await runTests(files);
