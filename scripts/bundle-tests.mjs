@@ -1,20 +1,21 @@
-// Makes dist/test-bundle: what the sweep starts again and again as a process of its own, with the program in it, so that it starts in half
-// the time. `npm test` has it made; without it the sweep starts what the compiler has written.
+// Makes dist/test-bundle: what tests start again and again as a process of its own, with the program in it, so that it starts in half the
+// time. `npm test` has it made, and names it (MAXCLAW_TEST_CHILDREN); otherwise tests start what the compiler has written.
 import { rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { filesByUrl, oneLanguage } from "./bundle/plugins.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const sweep = join(root, "dist", "test", "sweep");
+const tests = join(root, "dist", "test");
 const target = join(root, "dist", "test-bundle");
+/** The engine of the sweep beside its child: both have to share what they import. */
+const started = ["sweep/world/child", "sweep/embedded", "conformance/client"];
 
 rmSync(target, { recursive: true, force: true });
 const bundle = await rolldown({
   cwd: root,
-  // The engine beside the child: both have to share what they import.
-  input: { child: join(sweep, "world", "child.js"), embedded: join(sweep, "embedded.js") },
+  input: Object.fromEntries(started.map((path) => [basename(path), join(tests, `${path}.js`)])),
   platform: "node",
   external: [/^node:/, "zlib-sync", "bufferutil", "utf-8-validate"],
   logLevel: "silent",

@@ -123,7 +123,7 @@ const [isBuilt] = await Promise.all([step("types and build", process.execPath, [
 if (!isBuilt) process.exit(1);
 // Several tests run it; only one may make it.
 if (!(await step("bundle", process.execPath, ["scripts/bundle.mjs"]))) process.exit(1);
-if (!(await step("bundle of the sweep", process.execPath, ["scripts/bundle-tests.mjs"]))) process.exit(1);
+if (!(await step("bundle of what tests start", process.execPath, ["scripts/bundle-tests.mjs"]))) process.exit(1);
 
 const files = testFiles(isFast);
 const { code, summary } = await runTests(files);

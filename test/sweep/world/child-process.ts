@@ -1,18 +1,14 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import type { LedgerEntry } from "../../../src/engine/engine.js";
+import { childFile } from "../../support/project.js";
 import type { Kill, Look, Opening, Order, Said } from "../protocol.js";
 
-/** Where `scripts/bundle-tests.mjs` has put a child and its engine, which start in half the time. `npm test` names it. */
-const bundled = process.env.MAXCLAW_TEST_CHILDREN;
-const childPath =
-  bundled === undefined ? fileURLToPath(new URL("./child.js", import.meta.url)) : join(bundled, "child.js");
 const ownEngine = new URL("../embedded.js", import.meta.url).href;
 
 /** What the child imports: its own engine from the place that it is itself from, so that both share their modules. */
 function engineFor(url: string): string {
-  return bundled !== undefined && url === ownEngine ? pathToFileURL(join(bundled, "embedded.js")).href : url;
+  return url === ownEngine ? pathToFileURL(childFile("sweep/embedded.js")).href : url;
 }
 
 /** Children that have loaded their modules already, so that a life can begin at once where one has just ended. */
@@ -44,7 +40,7 @@ export class SweepChild {
   #hasEnded = false;
 
   constructor() {
-    this.#child = fork(childPath, { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#child = fork(childFile("sweep/world/child.js"), { stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr += text;
     });
