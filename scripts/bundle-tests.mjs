@@ -10,7 +10,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tests = join(root, "dist", "test");
 const target = join(root, "dist", "test-bundle");
 /** The engine of the sweep beside its child: both have to share what they import. */
-const started = ["sweep/world/child", "sweep/embedded", "conformance/client"];
+const started = [
+  ...["sweep/world/child", "sweep/embedded", "conformance/client"],
+  ...["engine-crash", "suspects", "session-crash"].map((name) => `support/engine/children/${name}-child`),
+];
 
 rmSync(target, { recursive: true, force: true });
 const bundle = await rolldown({
