@@ -10,18 +10,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** The test files that take longest, longest first: they begin first, so that no core is idle while the last one runs. */
 const longest = [
-  ...["attack", "update", "smoke", "sweep", "sweep-scenarios", "update-refused", "tools-browser", "provenance"],
-  ...[
-    "owner-memory",
-    "parts",
-    "engine-suspects",
-    "cli-commands",
-    "service-command",
-    "run",
-    "go-programs",
-    "mcp-conformance",
-  ],
-  ...["doctor", "install", "web"],
+  ...["attack", "sweep", "update", "smoke", "update-refused", "sweep-scenarios", "mcp-conformance", "parts"],
+  ...["owner-memory", "cron-interface", "provenance", "doctor", "damaged-home", "channel-faults", "web", "go-programs"],
+  ...["cli-commands", "every-key", "channel-email", "replay", "bad-input", "known-addresses", "tools-browser"],
+  ...["engine-suspects", "service-command", "run", "completion", "install", "mcp-cli", "telegram-parked"],
 ];
 /** One more than there are cores: many tests wait for clocks and processes. */
 const atOnce = Math.min(8, availableParallelism() + 1);
@@ -73,7 +65,11 @@ function testFiles(isFast) {
  */
 function runTests(files) {
   return new Promise((resolve) => {
-    const options = ["--enable-source-maps", "--disable-warning=ExperimentalWarning", "--test-timeout=240000"];
+    const options = [
+      "--import=./scripts/source-lines.mjs",
+      "--disable-warning=ExperimentalWarning",
+      "--test-timeout=240000",
+    ];
     const args = [...options, join("scripts", "run-tests.mjs"), String(atOnce), ...files];
     const env = {
       ...process.env,
