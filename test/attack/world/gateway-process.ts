@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
-import { compiledFile } from "../../support/project.js";
+import { compiledFile, programFile } from "../../support/project.js";
 
 export interface WaitingQuestion {
   readonly sessionKey: string;
@@ -31,11 +31,8 @@ export class GatewayProcess {
   readonly ended: Promise<void>;
 
   private constructor(home: string, token: string, environment: Readonly<Record<string, string>>) {
-    // The build that the tests belong to, and not always that of the project.
-    const main = pathToFileURL(compiledFile("src/cli/main.js")).href;
-    const code = `const { main } = await import(${JSON.stringify(main)}); await main(["gateway", "-p", "0"]);`;
     this.#token = token;
-    this.#child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+    this.#child = spawn(process.execPath, gatewayProgram(), {
       env: { PATH: process.env.PATH ?? "", HOME: home, MAXCLAW_HOME: home, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -113,4 +110,12 @@ export class GatewayProcess {
       } else await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
+}
+
+/** The program that was named, or the build that the tests belong to, which is not always that of the project. */
+function gatewayProgram(): readonly string[] {
+  if (process.env.MAXCLAW_TEST_PROGRAM !== undefined) return [programFile(), "gateway", "-p", "0"];
+  const main = pathToFileURL(compiledFile("src/cli/main.js")).href;
+  const code = `const { main } = await import(${JSON.stringify(main)}); await main(["gateway", "-p", "0"]);`;
+  return ["--input-type=module", "-e", code];
 }

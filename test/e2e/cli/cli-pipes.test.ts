@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { sendSlowJson } from "../../../src/http/exchange.js";
 import { tempFolder } from "../../support/engine/engine-kit.js";
 import { madeKey, makeHistory } from "../../support/engine/histories/made-history.js";
-import { projectFile } from "../../support/project.js";
+import { programFile } from "../../support/project.js";
 
 /** Takes a piece, waits, takes the next one. */
 const slowReader = `process.stdin.on("data", (piece) => {
@@ -22,7 +22,7 @@ const megabyte = 1_000_000;
 
 /** Runs the program below a shell, where `$@` is its command line and `$READER` a slow reader's code. */
 async function shell(home: string, script: string, args: readonly string[]) {
-  const child = spawn("sh", ["-c", script, "sh", process.execPath, projectFile("bin/maxclaw.js"), ...args], {
+  const child = spawn("sh", ["-c", script, "sh", process.execPath, programFile(), ...args], {
     env: { PATH: process.env.PATH ?? "", HOME: home, MAXCLAW_HOME: home, NODE: process.execPath, READER: slowReader },
     stdio: ["ignore", "pipe", "pipe"],
   });

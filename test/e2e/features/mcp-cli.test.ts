@@ -6,7 +6,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeOAuth } from "../../support/fakes/mcp/fake-oauth.js";
-import { projectFile } from "../../support/project.js";
+import { programFile } from "../../support/project.js";
 import { finish, openCli, outputOf } from "../../support/worlds/cli.js";
 import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
 import type { RecordedRequest } from "../../support/worlds/model-script.js";
@@ -80,7 +80,7 @@ describe("maxclaw mcp", () => {
     await using _model = await withModel(cli, answer, { tools: { mcpServers: { s: badServer() } } });
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [projectFile("bin/maxclaw.js"), "mcp", "serve"],
+      args: [programFile(), "mcp", "serve"],
       env: { PATH: process.env.PATH ?? "", HOME: cli.home, MAXCLAW_HOME: cli.home },
       stderr: "ignore",
     });

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startBridge } from "../../support/fakes/mcp/mcp-bridge.js";
-import { compiledFile, packageFolder, projectFile } from "../../support/project.js";
+import { childFile, packageFolder, programFile } from "../../support/project.js";
 import { openCli } from "../../support/worlds/cli.js";
 
 // The official suite of the protocol, against us. What is expected to fail is named with its reason; whatever else fails, and
@@ -79,7 +79,7 @@ const notAsClient: Readonly<Record<string, string>> = {
 test("as a client maxclaw does what the conformance suite asks for", async () => {
   const scenarios = await listed("client");
   assert.ok(scenarios.length >= 23 && scenarios.includes("auth/scope-step-up"), scenarios.join(" "));
-  const command = `${process.execPath} ${compiledFile("test/conformance/client.js")}`;
+  const command = `${process.execPath} ${childFile("conformance/client.js")}`;
   const failed = await runAll("client", scenarios, ["--command", command, "--timeout", String(limitMs - 10_000)]);
   assertExpected(failed, notAsClient);
 });
@@ -93,7 +93,7 @@ const notOfUs =
 test("as a server `maxclaw mcp serve` does what the conformance suite asks of any server", async () => {
   await using cli = await openCli();
   const env = { PATH: process.env.PATH ?? "", HOME: cli.home, MAXCLAW_HOME: cli.home };
-  const args = [projectFile("bin/maxclaw.js"), "mcp", "serve"];
+  const args = [programFile(), "mcp", "serve"];
   await using bridge = await startBridge("http", { command: process.execPath, args, env });
   const known = (await listed("server")).filter((name) => !ofAnyServer.includes(name));
   assert.deepEqual(

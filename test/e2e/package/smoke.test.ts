@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { before, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { compiledFile, projectFile } from "../../support/project.js";
+import { compiledFile, compiledProgram, projectFile } from "../../support/project.js";
 
 const run = promisify(execFile);
+const bundled = "scripts/bench/bundled.mjs";
 
 /** Tests of the real program that go through much of it; run.test.ts goes through channels, tools and MCP. */
 const files = [
@@ -15,13 +16,17 @@ const files = [
   "e2e/faults/storage.test.js",
 ];
 
-describe("the bundle passes what the compiled program passes", { timeout: 900_000 }, () => {
+/** Of the two, the one that tests do not run anyway. */
+const isBundleRun = process.env.MAXCLAW_TEST_PROGRAM === projectFile(bundled);
+const [name, other] = isBundleRun ? ["compiled program", compiledProgram] : ["bundle", bundled];
+
+describe(`the ${name} passes what the other one passes`, { timeout: 900_000 }, () => {
   before(() => run(process.execPath, [projectFile("scripts/bundle.mjs")]));
 
   for (const file of files)
     it(file, async () => {
       const { NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
-      const env = { ...inherited, MAXCLAW_TEST_PROGRAM: projectFile("scripts/bench/bundled.mjs") };
+      const env = { ...inherited, MAXCLAW_TEST_PROGRAM: projectFile(other) };
       const args = ["--test", "--test-reporter=spec", compiledFile(`test/${file}`)];
       const { stdout } = await run(process.execPath, args, { env, maxBuffer: 10_000_000 }).catch((error) =>
         assert.fail(String(error.stdout).slice(-4000)),

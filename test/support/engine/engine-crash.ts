@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { readLedger } from "../../../src/engine/embedded/inspect/ledger.js";
 import type { Engine } from "../../../src/engine/engine.js";
 import type { StoredEvent } from "../../../src/events/event.js";
+import { childFile } from "../project.js";
 import {
   answered,
   consuming,
@@ -18,7 +18,7 @@ import {
   until,
 } from "./engine-kit.js";
 
-const child = fileURLToPath(new URL("./children/engine-crash-child.js", import.meta.url));
+const child = childFile("support/engine/children/engine-crash-child.js");
 const sessions = ["telegram:0", "telegram:1", "telegram:2", "telegram:3"];
 
 export interface Crash {

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { childFile } from "../project.js";
 import { allEvents } from "./engine-crash.js";
 import { openIn, titlesOf } from "./engine-kit.js";
 
-const child = fileURLToPath(new URL("./children/suspects-child.js", import.meta.url));
+const child = childFile("support/engine/children/suspects-child.js");
 
 export interface Life {
   readonly signal: string | null;

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { compiledFile, programFile, projectFile } from "../project.js";
+import { compiledFile, compiledProgram, programFile, projectFile } from "../project.js";
 
 /** A home of its own and the real program, until disposed. */
 export interface CliSandbox extends AsyncDisposable {
@@ -97,10 +97,10 @@ async function ended(child: ChildProcessWithoutNullStreams): Promise<void> {
   await closed;
 }
 
-/** The real bin/maxclaw.js, on the build that the tests belong to. */
+/** The program that was named, or the real bin/maxclaw.js on the build that the tests belong to. */
 async function installBin(folder: string): Promise<string> {
   if (process.env.MAXCLAW_TEST_PROGRAM !== undefined) return programFile();
-  const text = await readFile(projectFile("bin/maxclaw.js"), "utf8");
+  const text = await readFile(projectFile(compiledProgram), "utf8");
   const built = pathToFileURL(compiledFile("")).href;
   const path = join(folder, "maxclaw.mjs");
   const moved = text

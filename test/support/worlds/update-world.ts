@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { projectFile } from "../project.js";
+import { programFile, projectFile } from "../project.js";
 import { runMaxclaw, spawnMaxclaw } from "./daemon.js";
 
 const run = promisify(execFile);
@@ -110,7 +110,7 @@ if [ -s '${pidFile}' ]; then
   kill -TERM "$pid" 2>/dev/null
   while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
 fi
-HOME='${home}' MAXCLAW_HOME='${home}' setsid '${process.execPath}' '${projectFile("bin/maxclaw.js")}' gateway -p 0 --grace 1 >>'${output}' 2>&1 </dev/null &
+HOME='${home}' MAXCLAW_HOME='${home}' setsid '${process.execPath}' '${programFile()}' gateway -p 0 --grace 1 >>'${output}' 2>&1 </dev/null &
 echo $! >'${pidFile}'
 `;
 }

@@ -1,9 +1,15 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { pathToFileURL } from "node:url";
 import type { LedgerEntry } from "../../../src/engine/engine.js";
+import { childFile } from "../../support/project.js";
 import type { Kill, Look, Opening, Order, Said } from "../protocol.js";
 
-const childPath = fileURLToPath(new URL("./child.js", import.meta.url));
+const ownEngine = new URL("../embedded.js", import.meta.url).href;
+
+/** What the child imports: its own engine from the place that it is itself from, so that both share their modules. */
+function engineFor(url: string): string {
+  return url === ownEngine ? pathToFileURL(childFile("sweep/embedded.js")).href : url;
+}
 
 /** Children that have loaded their modules already, so that a life can begin at once where one has just ended. */
 export class Nursery implements AsyncDisposable {
@@ -34,7 +40,7 @@ export class SweepChild {
   #hasEnded = false;
 
   constructor() {
-    this.#child = fork(childPath, { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#child = fork(childFile("sweep/world/child.js"), { stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr += text;
     });
@@ -79,7 +85,11 @@ export class SweepChild {
       onFound(look, instanceId);
       this.#send({ order: "goOn" });
     };
-    return await this.#ask<{ readonly address: string }>({ id: 0, order: "open", opening });
+    return await this.#ask<{ readonly address: string }>({
+      id: 0,
+      order: "open",
+      opening: { ...opening, engine: engineFor(opening.engine) },
+    });
   }
 
   arm(kill: Kill): Promise<unknown> {

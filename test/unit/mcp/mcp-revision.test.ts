@@ -9,7 +9,7 @@ import { defaultLimits } from "../../../src/mcp/settings.js";
 import { tryServer } from "../../../src/mcp/try-server.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { freePort } from "../../support/fakes/free-port.js";
-import { compiledFile, projectFile } from "../../support/project.js";
+import { compiledFile, programFile } from "../../support/project.js";
 import { badServer, type OpenedServers, openTestServers, settingsOf } from "../../support/worlds/tools/mcp.js";
 import { createToolPlace, type ToolPlace } from "../../support/worlds/tools/tool-context.js";
 
@@ -127,7 +127,7 @@ it("`maxclaw mcp serve` speaks 2026-07-28 as well", async () => {
   const env = { MAXCLAW_HOME: home, HOME: home };
   const server = settingsOf("own", {
     command: process.execPath,
-    args: [projectFile("bin/maxclaw.js"), "mcp", "serve"],
+    args: [programFile(), "mcp", "serve"],
     env,
   });
   const options = { limits: defaultLimits, folder: join(home, "own"), closed: [], mask: (text: string) => text };

@@ -3,11 +3,11 @@ import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { queued, tempFolder } from "../../support/engine/engine-kit.js";
 import { type OpenedStore, openStore } from "../../support/engine/histories/session-store.js";
+import { childFile } from "../../support/project.js";
 
-const child = fileURLToPath(new URL("../../support/engine/children/session-crash-child.js", import.meta.url));
+const child = childFile("support/engine/children/session-crash-child.js");
 const key = "webui:one";
 
 /** A home with two sessions at rest; one has a file in its folder, and one that is kept. */
