@@ -88,7 +88,9 @@ class Places {
     const entry = this.#mapOf(path)?.findEntry(lineNumber, columnNumber);
     const source =
       entry !== undefined && "originalSource" in entry ? /\/src\/([^/]+)/.exec(entry.originalSource) : null;
-    return source === null ? `libraries in ${/([\w.]+)-[\w-]{8}\.js$/.exec(path)?.[1] ?? "start"}` : `src/${source[1]}`;
+    return source === null
+      ? `libraries in ${/([\w.]+)-[\w-]{8}\.cjs$/.exec(path)?.[1] ?? "start"}`
+      : `src/${source[1]}`;
   }
 
   #mapOf(path: string): SourceMap | undefined {
