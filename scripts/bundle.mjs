@@ -1,7 +1,17 @@
 // Makes dist/bundle, which is what an installed package runs, out of what the compiler has written to dist/src: the program with its
 // everyday libraries, in pieces that are loaded when they are needed. Does nothing when nothing changed.
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
@@ -9,16 +19,17 @@ import { bundledPackages } from "./bundle/bundled-packages.mjs";
 import { cycloneDx } from "./bundle/cyclonedx.mjs";
 import { licenceTexts } from "./bundle/licences.mjs";
 import { piecesOf } from "./bundle/pieces.mjs";
-import { filesByUrl, oneLanguage, ourMaps, ownPlaces } from "./bundle/plugins.mjs";
+import { filesByUrl, importsOfNode, oneLanguage, ourMaps, ownPlaces, tried } from "./bundle/plugins.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const compiled = join(root, "dist", "src");
 const target = join(root, "dist", "bundle");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-const ours = {
-  start: join(compiled, "cli", "start.js"),
-  index: join(compiled, "index.js"),
+/** CommonJS, of which V8 can keep what it has compiled. One folder, without others in it. */
+const program = { main: join(compiled, "cli", "main.js"), index: join(compiled, "index.js") };
+const around = {
+  start: join(compiled, "cli", "start", "from-bundle.js"),
   "client-node": join(compiled, "client", "node.js"),
 };
 
@@ -27,7 +38,7 @@ function fingerprint() {
   const hash = createHash("sha256").update(process.version);
   const files = ["dist/src", "scripts/bundle"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && /\.m?js$/.test(entry.name))
+      .filter((entry) => entry.isFile() && /\.[cm]?js$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name)),
   );
   for (const file of [
@@ -42,30 +53,26 @@ function fingerprint() {
   return hash.digest("hex");
 }
 
-/** What libraries try to load and can do without. */
-const tried = ["zlib-sync", "bufferutil", "utf-8-validate"];
-
 /** Everything else that is imported and found nowhere is a mistake. */
 function warn(warning, report) {
   if (warning.code === "UNRESOLVED_IMPORT" || warning.code === "MISSING_EXPORT") throw new Error(warning.message);
   if (!["EVAL", "CIRCULAR_DEPENDENCY", "INEFFECTIVE_DYNAMIC_IMPORT"].includes(warning.code)) report("warn", warning);
 }
 
-async function write(input, dir, { groups, ...more } = {}) {
+async function write(input, dir, { output: moreOutput, plugins = [], ...more } = {}) {
   const bundle = await rolldown({
     cwd: root,
     input,
     platform: "node",
     external: [/^node:/, ...tried],
     onLog: (level, log, report) => (level === "warn" ? warn(log, report) : undefined),
-    // CommonJS knows these; what they name is looked at by `ownPlaces`.
-    transform: { define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" } },
     resolve: { alias: { "whatwg-url": join(root, "scripts/bundle/system-url.mjs") } },
     plugins: [
       filesByUrl(compiled),
       ownPlaces(),
       oneLanguage(join(root, "scripts/bundle/zod-locales.mjs")),
       ourMaps(compiled),
+      ...plugins,
     ],
     ...more,
   });
@@ -80,17 +87,45 @@ async function write(input, dir, { groups, ...more } = {}) {
     keepNames: true,
     // V8 keeps a source with one letter beyond Latin-1 in two bytes for each letter.
     charset: "ascii",
-    ...(groups === undefined ? {} : { codeSplitting: { groups } }),
+    ...moreOutput,
   });
   await bundle.close();
   return output;
 }
 
+async function writeProgram(dir) {
+  const output = await write(program, dir, {
+    plugins: [importsOfNode(join(root, "scripts/bundle/to-esm.cjs"))],
+    output: {
+      format: "cjs",
+      // As the sources were, being ESM.
+      strict: true,
+      exports: "named",
+      entryFileNames: "[name].cjs",
+      chunkFileNames: "[name]-[hash].cjs",
+      codeSplitting: { groups: piecesOf(compiled) },
+    },
+  });
+  copyFileSync(join(root, "scripts/bundle/to-esm.cjs"), join(dir, "to-esm.cjs"));
+  return output;
+}
+
+/** What programs import, as ESM: the names of a script of the program. */
+function writeLibrary(dir, output) {
+  const { exports } = output.find(({ fileName }) => fileName === "index.cjs");
+  writeFileSync(
+    join(dir, "index.js"),
+    `import library from "./program/index.cjs";\n\nexport const { ${exports.join(", ")} } = library;\n`,
+  );
+}
+
 async function make(dir) {
   const output = [
-    ...(await write(ours, dir, { groups: piecesOf(compiled) })),
+    ...(await writeProgram(join(dir, "program"))),
+    ...(await write(around, dir)),
     ...(await write({ client: join(compiled, "client", "client.js") }, dir, { platform: "browser" })),
   ];
+  writeLibrary(dir, output);
   const packages = bundledPackages(root, output);
   writeFileSync(join(dir, "THIRD-PARTY-LICENCES.txt"), licenceTexts(packages));
   writeFileSync(join(dir, "sbom.cdx.json"), `${JSON.stringify(cycloneDx(root, about, packages), null, 2)}\n`);

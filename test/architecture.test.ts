@@ -143,7 +143,9 @@ const table: readonly Row[] = [
   },
   { files: "http/**", may: [...base, "api/**", "config/**", "events/content"], types: ["events/**"] },
   // The version that an update has chosen.
-  { files: "cli/start", may: [...base, "config/home", "update/current", "cli/*"], computed: true },
+  { files: "cli/start/start", may: [...base, "config/home", "update/current", "cli/*"], computed: true },
+  // The scripts of the bundle.
+  { files: "cli/start/scripts", may: [...base, "cli/start/*"], computed: true },
   {
     files: "cli/**",
     may: [

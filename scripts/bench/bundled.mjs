@@ -1,7 +1,7 @@
 // The program as a package has it.
-import { keepHeapSmall } from "../../bin/small-heap.js";
+import { keepHeapSmall, keepNewObjectsFew } from "../../bin/small-heap.js";
 
-keepHeapSmall();
+keepNewObjectsFew();
 const { start } = await import("../../dist/bundle/start.js");
 
-await start(process.argv.slice(2));
+await start(process.argv.slice(2), keepHeapSmall);

@@ -8,7 +8,7 @@ import { latency, median, type TurnTimes, throughput, turnTimes } from "./measur
 import { benchProfile } from "./profile.js";
 import { benchIds, openIds } from "./seen-ids.js";
 import { benchSessions } from "./sessions.js";
-import { type SubjectName, startSubject } from "./subject.js";
+import { type SubjectName, startSubject, usedHome } from "./subject.js";
 
 interface Round {
   readonly firstPollMs: number;
@@ -38,6 +38,7 @@ if (process.argv[2] === "sessions") process.exit((await benchSessions(model, rou
 
 const results = new Map<SubjectName, Round[]>(names.map((name) => [name, []]));
 for (let round = 0; round < rounds; round++) for (const name of names) results.get(name)?.push(await measure(name));
+const newHomeMs = await inNewHome();
 const helloBytes = await helloRequest();
 const long = await longSession();
 await using installed = await installProgram();
@@ -55,6 +56,7 @@ const rows: readonly (readonly [
 ])[] = [
   row("start to the first poll, ms", "firstPollMs", "≤ bare × 1.5 + 50", within("firstPollMs", 1.5, 50)),
   row("CPU of the start, ms", "startCpuMs", "", true),
+  single("first start ever to the first poll, ms", newHomeMs, "", true),
   row("idle RSS, MB", "idleMb", "≤ 110", of("maxclaw", "idleMb") <= 110),
   row("p50 per message, ms", "latencyMs", "≤ bare × 2", within("latencyMs", 2)),
   row(
@@ -81,7 +83,8 @@ function within(key: keyof Round, times: number, more = 0): boolean {
 }
 
 async function measure(name: SubjectName): Promise<Round> {
-  await using subject = await startSubject(name, model);
+  await using home = name === "maxclaw" ? await usedHome(model) : undefined;
+  await using subject = await startSubject(name, model, home?.folder);
   const startCpuMs = await subject.cpuMs();
   await new Promise((resolve) => setTimeout(resolve, 1500));
   const idleMb = await subject.rssMegabytes();
@@ -92,6 +95,15 @@ async function measure(name: SubjectName): Promise<Round> {
   const { firstPollMs } = subject;
   const loadedMb = await subject.rssMegabytes();
   return { firstPollMs, startCpuMs, idleMb, latencyMs, perSecond, messageCpuMs, loadedMb };
+}
+
+async function inNewHome(): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await using subject = await startSubject("maxclaw", model);
+    times.push(subject.firstPollMs);
+  }
+  return median(times);
 }
 
 async function helloRequest(): Promise<number> {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FakeModel } from "./fake-model.js";
 import { throughput } from "./measure.js";
-import { startSubject } from "./subject.js";
+import { startSubject, usedHome } from "./subject.js";
 
 /** A profile as V8 writes it: times in microseconds of the clock of `process.hrtime`. */
 interface Profile {
@@ -37,7 +37,8 @@ export async function benchProfile(model: FakeModel): Promise<void> {
   let to = 0;
   try {
     {
-      await using subject = await startSubject("maxclaw", model, undefined, {}, flags);
+      await using home = await usedHome(model);
+      await using subject = await startSubject("maxclaw", model, home.folder, {}, flags);
       started = now();
       await throughput(subject, chats, 4);
       from = now();
@@ -79,6 +80,8 @@ class Places {
   partOf({ functionName, url, lineNumber, columnNumber }: CallFrame): string {
     if (/^\((?:idle|garbage collector|program)\)$/.test(functionName)) return functionName;
     if (url === "") return "native functions of Node";
+    if (url === "node:vm") return "Node: taking over what it compiled before";
+    if (/bootstrap.realm/.test(url)) return "Node: its own modules";
     if (/compile|esm|module/i.test(url) && url.startsWith("node:")) return "Node: loading and compiling modules";
     if (url.includes("undici") || /webstreams|abort|event_target/.test(url))
       return "Node: fetch, its streams and signals";
@@ -88,7 +91,9 @@ class Places {
     const entry = this.#mapOf(path)?.findEntry(lineNumber, columnNumber);
     const source =
       entry !== undefined && "originalSource" in entry ? /\/src\/([^/]+)/.exec(entry.originalSource) : null;
-    return source === null ? `libraries in ${/([\w.]+)-[\w-]{8}\.js$/.exec(path)?.[1] ?? "start"}` : `src/${source[1]}`;
+    return source === null
+      ? `libraries in ${/([\w.]+)-[\w-]{8}\.cjs$/.exec(path)?.[1] ?? "start"}`
+      : `src/${source[1]}`;
   }
 
   #mapOf(path: string): SourceMap | undefined {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,6 +77,20 @@ export async function startSubject(
       if (home === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A home in which a gateway has run before: it finds what was compiled then. */
+export async function usedHome(model: FakeModel): Promise<AsyncDisposable & { readonly folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "maxclaw-bench-"));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    await using _subject = await startSubject("maxclaw", model, folder);
+    await until(() => existsSync(join(folder, "cache", "code", "program.bin")));
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return { folder, [Symbol.asyncDispose]: remove };
 }
 
 async function spawnGateway(

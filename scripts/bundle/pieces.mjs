@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 
 /** What is loaded in this order, each group with all that it needs and no group before it has: also what the code imports only then. */
 const inOrder = [
-  { name: "main", files: ["cli/start", "cli/main"] },
+  { name: "main", files: ["cli/main"] },
   { name: "config", files: ["cli/context", "config/load", "cli/gateway/connect", "cli/text/status"] },
   { name: "offline", files: ["offline/status", "packages/list"] },
   {

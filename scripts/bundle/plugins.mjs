@@ -1,5 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { isBuiltin } from "node:module";
+import { basename, dirname, join } from "node:path";
+
+/** What libraries try to load and can do without. */
+export const tried = ["zlib-sync", "bufferutil", "utf-8-validate", "kerberos"];
 
 /** Scripts of threads, which the program names as `new URL("./worker.js", import.meta.url)`, become files of the bundle. */
 export function filesByUrl(compiled) {
@@ -16,6 +20,47 @@ export function filesByUrl(compiled) {
       return { code: changed, map: null };
     },
   };
+}
+
+/** For Node, what is imported by name when it is needed; everything else is a script of the bundle. */
+export function importsOfNode(script) {
+  const name = basename(script);
+  return {
+    name: "imports-of-node",
+    resolveId(source) {
+      return source === script ? { id: `./${name}`, external: true } : null;
+    },
+    transform(code, id) {
+      if (!/\bimport\s*\(/.test(code)) return null;
+      const places = importsIn(this.parse(code)).filter(({ source }) => isOfNode(source));
+      if (places.length === 0) return null;
+      if (/\bmodule\.exports\b/.test(code)) throw new Error(`${id} is CommonJS and imports what is not in the bundle`);
+      // As long as `import`, and after everything else: no place in the file is moved.
+      const changed = places.reduce((text, { start }) => `${text.slice(0, start)}$toEsm${text.slice(start + 6)}`, code);
+      return { code: `${changed}\nimport { toEsm as $toEsm } from ${JSON.stringify(script)};\n`, map: null };
+    },
+    renderChunk(code, { fileName }) {
+      const [left] = importsIn(this.parse(code));
+      if (left)
+        throw new Error(`${fileName}: ${code.slice(left.start, left.end)} has to be in the bundle, or be for Node`);
+      return null;
+    },
+  };
+}
+
+const isOfNode = (source) => source.type !== "Literal" || isBuiltin(source.value) || tried.includes(source.value);
+
+/** All `import(…)` in a program. */
+function importsIn(program) {
+  const found = [];
+  const waiting = [program];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node.type === "ImportExpression") found.push(node);
+    for (const value of Object.values(node))
+      for (const one of Array.isArray(value) ? value : [value])
+        if (typeof one === "object" && one !== null && typeof one.type === "string") waiting.push(one);
+  }
+  return found;
 }
 
 /** Libraries that ask where they are, and why that is fine in a bundle. Any other one may look for files that are not there. */

@@ -33,8 +33,8 @@ import { addSessionsCommand } from "./commands/talk/sessions.js";
 import { addUsageCommand } from "./commands/usage.js";
 import { print } from "./text/output.js";
 
-/** All commands. What a command needs is loaded when it runs: this costs nothing but commander. */
-export function createProgram(): Command {
+/** All commands. What a command needs is loaded when it runs: this costs nothing but commander. `onReady`: a gateway has started. */
+export function createProgram(onReady: () => void = () => undefined): Command {
   const version = readVersion();
   const program = new Command("maxclaw")
     .description("Your own assistant on Telegram, a web page and in the terminal.")
@@ -44,7 +44,7 @@ export function createProgram(): Command {
     .exitOverride()
     .addHelpText("after", "\nFiles live in $MAXCLAW_HOME, by default ~/.maxclaw. Begin with: maxclaw onboard");
   addOnboardCommand(program);
-  addGatewayCommand(program, version);
+  addGatewayCommand(program, version, onReady);
   addAgentCommand(program, version);
   addAttachCommand(program);
   addStatusCommand(program, version);

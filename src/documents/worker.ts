@@ -31,4 +31,4 @@ async function answer(): Promise<unknown> {
   }
 }
 
-parentPort?.postMessage(await answer());
+void answer().then((found) => parentPort?.postMessage(found));

@@ -10,7 +10,7 @@ interface GatewayFlags {
   readonly grace: number;
 }
 
-export function addGatewayCommand(program: Command, version: string): void {
+export function addGatewayCommand(program: Command, version: string, onReady: () => void): void {
   program
     .command("gateway")
     .description("Start the maxclaw gateway, which runs until you stop it")
@@ -25,7 +25,7 @@ export function addGatewayCommand(program: Command, version: string): void {
     )
     .action(async (flags: GatewayFlags) => {
       const { openContext } = await import("../context.js");
-      await runGateway(await openContext(flags.config), flags, version);
+      await runGateway(await openContext(flags.config), flags, { version, onReady });
     });
 }
 
@@ -36,8 +36,11 @@ function parseGrace(text: string): number {
   return seconds;
 }
 
-async function runGateway(context: CommandContext, flags: GatewayFlags, version: string): Promise<void> {
-  const { home, loaded } = context;
+async function runGateway(
+  { home, loaded }: CommandContext,
+  flags: GatewayFlags,
+  { version, onReady }: { readonly version: string; readonly onReady: () => void },
+): Promise<void> {
   const [{ join }, { createLog }, { loadGateway }, { stopSignals }, { print, printNote }, { listenHost }, news] =
     await Promise.all([
       import("node:path"),
@@ -67,6 +70,7 @@ async function runGateway(context: CommandContext, flags: GatewayFlags, version:
 
   const gateway = await open();
   print(`READY:127.0.0.1:${gateway.address.slice(gateway.address.lastIndexOf(":") + 1)}`);
+  onReady();
   const notifier = socket && (await news.startServiceNews(socket, gateway.api, log));
   const { model, provider, problems } = await gateway.api.status();
   printNote(`Web page: ${gateway.pageUrl}`);

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { projectFile } from "../../support/project.js";
 
 const run = promisify(execFile);
-const chunks = projectFile("dist/bundle/chunks");
+const scripts = projectFile("dist/bundle/program");
 
 describe("the files of the bundle", { timeout: 300_000 }, () => {
   before(() => run(process.execPath, [projectFile("scripts/bundle.mjs")]));
@@ -42,16 +42,16 @@ describe("the files of the bundle", { timeout: 300_000 }, () => {
 });
 
 function files(): readonly string[] {
-  return readdirSync(chunks)
-    .filter((name) => name.endsWith(".js"))
-    .map((name) => join(chunks, name));
+  return readdirSync(scripts)
+    .filter((name) => name.endsWith(".cjs"))
+    .map((name) => join(scripts, name));
 }
 
 /** The line of our source that a place in a file comes from; undefined where it comes from a library. */
 function lineOf(map: SourceMap, line: number, column: number): string | undefined {
   const entry = map.findEntry(line, column);
   if (!("originalSource" in entry)) return undefined;
-  const path = join(chunks, entry.originalSource);
+  const path = join(scripts, entry.originalSource);
   return path.includes("/src/") && existsSync(path)
     ? readFileSync(path, "utf8").split("\n")[entry.originalLine]
     : undefined;

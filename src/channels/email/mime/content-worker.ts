@@ -6,4 +6,4 @@ const work = z.object({ source: z.instanceof(Uint8Array) });
 
 /** The whole of a mail's thread: its bytes in, what it holds out. */
 const { source } = work.parse(workerData);
-parentPort?.postMessage(await parseContent(Buffer.from(source)));
+void parseContent(Buffer.from(source)).then((content) => parentPort?.postMessage(content));

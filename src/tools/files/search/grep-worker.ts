@@ -60,4 +60,4 @@ async function textOf(path: string, alone: boolean): Promise<string | Skipped | 
   }
 }
 
-await search();
+void search();
