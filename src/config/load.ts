@@ -1,10 +1,11 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
-import { ConfigError, messageOf } from "../errors.js";
+import { ConfigError } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
+import { reasonOf } from "../util/files/system-fault.js";
 import { readJson } from "./document/json-walk.js";
-import { type Fault, findLineAndColumn } from "./faults/fault.js";
+import { type Fault, faultSentence, findLineAndColumn, type Unusable } from "./faults/fault.js";
 import { findModeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
 import { readText } from "./read-text.js";
@@ -14,7 +15,7 @@ export interface LoadedConfig extends Interpreted {
   /** The file it came from; absent when there was none. */
   readonly path?: string;
   /** Set when the file could not be read: `config` is then all defaults, with every channel and provider off. */
-  readonly unparsable?: Fault & { readonly path: string };
+  readonly unparsable?: Unusable & { readonly path: string };
 }
 
 export interface LoadOptions {
@@ -60,9 +61,8 @@ export async function loadConfig({ home, configPath, env }: LoadOptions): Promis
     if (configPath !== undefined) throw new ConfigError(`The config file ${path} does not exist. Check --config.`);
     return settled({});
   }
-  const { line, column, message } = content.fault;
   const result = await settled({});
-  const problem = `${path} cannot be read, line ${line}, column ${column}: ${message}. All channels are off until it is corrected`;
+  const problem = `${faultSentence(path, content.fault)}. Until it is corrected, a gateway that starts has all channels off`;
   return { ...result, problems: [problem, ...result.problems], path, unparsable: { path, ...content.fault } };
 }
 
@@ -79,7 +79,7 @@ async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
 }
 
-type Content = { readonly raw: JsonObject } | { readonly fault: Fault | undefined };
+type Content = { readonly raw: JsonObject } | { readonly fault: Unusable | undefined };
 
 /** A fault that is undefined means: no such file. */
 async function readConfigFile(path: string): Promise<Content> {
@@ -88,7 +88,7 @@ async function readConfigFile(path: string): Promise<Content> {
     text = await readText(path);
   } catch (error) {
     if (isMissing(error)) return { fault: undefined };
-    return { fault: { line: 1, column: 1, message: messageOf(error) } };
+    return { fault: { message: reasonOf(error) } };
   }
   if (text.trim() === "")
     return { fault: { line: 1, column: 1, message: "the file is empty (an empty config is {})" } };
@@ -140,8 +140,7 @@ async function readSecrets(home: string): Promise<Secrets> {
   const content = await readConfigFile(path);
   if ("fault" in content) {
     if (content.fault !== undefined) {
-      const { line, column, message } = content.fault;
-      problems.push(`${path} cannot be read, line ${line}, column ${column}: ${message}`);
+      problems.push(faultSentence(path, content.fault));
     }
     return { values, problems };
   }

@@ -1,6 +1,7 @@
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
+import { faultSentence } from "../faults/fault.js";
 import type { LoadedConfig } from "../load.js";
 import type { Config } from "../schema.js";
 import { findingIn } from "../settle.js";
@@ -155,8 +156,7 @@ export class LiveConfig {
 /** A mistake that is new: at a start it would switch off its section, but here there is a config that works. */
 function whyNot(loaded: LoadedConfig, before: LoadedConfig): string | undefined {
   if (loaded.unparsable !== undefined) {
-    const { path, line, column, message } = loaded.unparsable;
-    return `${path} cannot be read, line ${line}, column ${column}: ${message}. The gateway goes on as before.`;
+    return `${faultSentence(loaded.unparsable.path, loaded.unparsable)}. The gateway goes on as before.`;
   }
   if (loaded.path === undefined && before.path !== undefined)
     return `${before.path} is not there any more. The gateway goes on as before.`;

@@ -20,7 +20,7 @@ export function addSessionsCommand(program: Command, version: string): void {
     .option("--json", "as JSON")
     .action(async ({ channel, limit, json }: ListFlags) => {
       const query = new URLSearchParams({ limit: String(limit), ...(channel === undefined ? {} : { channel }) });
-      const page = await withClient(version, (client) => client.get(`/api/sessions?${query}`));
+      const page = await withClient(version, "look", (client) => client.get(`/api/sessions?${query}`));
       if (json) return printJson(page);
       const { printSessions } = await import("../../text/session.js");
       printSessions(page);
@@ -39,7 +39,8 @@ export function addSessionsCommand(program: Command, version: string): void {
       const stored = await withFiles(await openContext(), (files, signal) => readStoredSession(files, key, signal));
       // A conversation of the Go maxclaw that nobody has gone on with has no log yet.
       const document =
-        stored?.document ?? (await withClient(version, (client) => client.get(`/api/sessions/${segment(key)}`)));
+        stored?.document ??
+        (await withClient(version, "look", (client) => client.get(`/api/sessions/${segment(key)}`)));
       if (json) printJson(document);
       else {
         const { printDocument } = await import("../../text/session.js");
@@ -58,7 +59,7 @@ export function addSessionsCommand(program: Command, version: string): void {
     .option("--json", "as JSON")
     .action(async (key: string, { at, json }: { readonly at?: number; readonly json?: true }) => {
       const path = `/api/sessions/${segment(key)}/fork`;
-      const answer = await withClient(version, (client) => client.post(path, at === undefined ? {} : { at }));
+      const answer = await withClient(version, "change", (client) => client.post(path, at === undefined ? {} : { at }));
       if (json) return printJson(answer);
       const { printFork } = await import("../../text/session.js");
       printFork(answer);
@@ -73,7 +74,7 @@ export function addSessionsCommand(program: Command, version: string): void {
         const { confirm } = await import("../../chat/question.js");
         if (!(await confirm(`Delete ${key}? This cannot be undone.`))) throw new CommandError("Nothing was deleted.");
       }
-      await withClient(version, (client) => client.delete(`/api/sessions/${segment(key)}`));
+      await withClient(version, "change", (client) => client.delete(`/api/sessions/${segment(key)}`));
       print(`Deleted ${key}`);
     });
 }
