@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import { ConfigError } from "../errors.js";
-import { isMissing } from "../util/error-code.js";
+import { isGone } from "../util/error-code.js";
 import { reasonOf } from "../util/files/system-fault.js";
 import { readJson } from "./document/json-walk.js";
 import { type Fault, faultSentence, findLineAndColumn, type Unusable } from "./faults/fault.js";
@@ -70,13 +70,23 @@ async function defaultFile(home: string): Promise<{ readonly path?: string; read
   const json = join(home, "config.json");
   const yaml = join(home, "config.yaml");
   const [hasJson, hasYaml] = await Promise.all([exists(json), exists(yaml)]);
-  if (hasJson && hasYaml) return { path: json, problems: [`both ${json} and ${yaml} exist: the first one counts`] };
+  if (hasJson && hasYaml && !(await isClosed(json)))
+    return { path: json, problems: [`both ${json} and ${yaml} exist: the first one counts`] };
   if (hasJson) return { path: json, problems: [] };
   return hasYaml ? { path: yaml, problems: [] } : { problems: [] };
 }
 
 async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined;
+  return await stat(path).then(
+    () => true,
+    // What this account may not look at may be there, and then it counts.
+    (error: unknown) => !isGone(error),
+  );
+}
+
+/** Of two files that cannot be looked at nobody knows whether they are there. */
+async function isClosed(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) === undefined;
 }
 
 type Content = { readonly raw: JsonObject } | { readonly fault: Unusable | undefined };
@@ -87,7 +97,7 @@ async function readConfigFile(path: string): Promise<Content> {
   try {
     text = await readText(path);
   } catch (error) {
-    if (isMissing(error)) return { fault: undefined };
+    if (isGone(error)) return { fault: undefined };
     return { fault: { message: reasonOf(error) } };
   }
   if (text.trim() === "")

@@ -96,7 +96,9 @@ export class LiveConfig {
     const { restart } = this.#state;
     try {
       const loaded = await this.#load();
-      const why = whyNot(loaded, this.#loaded);
+      // Nothing has worked before that could go on: it counts as at a start.
+      if (this.#loaded.unparsable !== undefined && loaded.unparsable !== undefined) return this.#stillUnusable(loaded);
+      const why = this.#loaded.unparsable === undefined ? whyNot(loaded, this.#loaded) : undefined;
       if (why !== undefined) return { path, restart, problem: `The changed config is not used: ${why}` };
       this.#hide(loaded.secrets);
       const failed = await this.#take(loaded.config);
@@ -106,6 +108,13 @@ export class LiveConfig {
     } catch (error) {
       return { path, restart, problem: `The changed config is not used: ${messageOf(error)}` };
     }
+  }
+
+  #stillUnusable(loaded: LoadedConfig): ConfigState {
+    const known = new Set(this.#loaded.problems);
+    for (const problem of loaded.problems) if (!known.has(problem)) this.#log.warn(problem);
+    this.#loaded = loaded;
+    return { path: loaded.path, restart: this.#state.restart };
   }
 
   #hide(secrets: readonly string[]): void {

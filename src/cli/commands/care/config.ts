@@ -101,8 +101,13 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
 }
 
 async function checkConfig(flags: Flags): Promise<void> {
-  const { loaded } = await openContext(flags.config);
+  const context = await openContext(flags.config);
+  const { loaded } = context;
   for (const problem of loaded.problems) print(harmless(problem));
+  if (loaded.unparsable !== undefined && flags.config === undefined) {
+    const { hasEarlierConfig } = await import("../../gateway/config-effect.js");
+    if (await hasEarlierConfig(context)) printNote("The running gateway goes on with the config that it had.");
+  }
   if (loaded.problems.length > 0)
     process.exitCode = loaded.unparsable === undefined ? exitCodes.failure : exitCodes.config;
   else
