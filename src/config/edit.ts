@@ -7,6 +7,7 @@ import { systemSentence } from "../util/files/system-fault.js";
 import { NotAnObject, withValue } from "./document/json-edit.js";
 import { readJson } from "./document/json-walk.js";
 import { faultSentence } from "./faults/fault.js";
+import { yamlFault } from "./faults/yaml.js";
 import { readText } from "./read-text.js";
 import { isObject } from "./substitute.js";
 
@@ -71,9 +72,8 @@ function editJson(file: string, text: string, edits: readonly ConfigEdit[]): str
 async function editYaml(file: string, text: string, edits: readonly ConfigEdit[]): Promise<string> {
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text);
-  const [error] = document.errors;
-  if (error !== undefined)
-    throw new ConfigError(`${file} cannot be read: ${error.code.toLowerCase()}. It was left unchanged.`);
+  const fault = yamlFault(text, document);
+  if (fault !== undefined) throw new ConfigError(`${faultSentence(file, fault)}. It was left unchanged.`);
   try {
     for (const { path, value } of edits) {
       if (value === undefined) document.deleteIn(path);

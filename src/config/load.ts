@@ -5,7 +5,8 @@ import { ConfigError } from "../errors.js";
 import { isGone } from "../util/error-code.js";
 import { reasonOf } from "../util/files/system-fault.js";
 import { readJson } from "./document/json-walk.js";
-import { type Fault, faultSentence, findLineAndColumn, type Unusable } from "./faults/fault.js";
+import { type Fault, faultSentence, type Unusable } from "./faults/fault.js";
+import { yamlFault } from "./faults/yaml.js";
 import { findModeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
 import { readText } from "./read-text.js";
@@ -122,19 +123,12 @@ function parseJson(text: string): Parsed {
 async function parseYaml(text: string): Promise<Parsed> {
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text, { prettyErrors: false });
-  const [error] = document.errors;
-  // The library's message may quote the file, and with it a key: its code says enough.
-  if (error !== undefined)
-    return {
-      fault: {
-        ...findLineAndColumn(text, error.pos[0]),
-        message: `YAML: ${error.code.toLowerCase().replaceAll("_", " ")}`,
-      },
-    };
+  const fault = yamlFault(text, document);
+  if (fault !== undefined) return { fault };
   try {
     return { value: document.toJS() };
   } catch {
-    return { fault: { line: 1, column: 1, message: "YAML: an alias that cannot be resolved" } };
+    return { fault: { line: 1, column: 1, message: "an alias (*name) has no anchor (&name)" } };
   }
 }
 

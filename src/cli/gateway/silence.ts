@@ -50,7 +50,7 @@ function nameOf({ address, pid }: GatewayProcess): string {
   return `The gateway at ${address}${pid === undefined ? "" : ` (process ${pid})`}`;
 }
 
-/** Linux tells of a process that a signal has stopped, or a debugger. */
+/** Whether a signal has stopped the process, or a debugger, as far as the system says so. */
 function isStopped(pid: number | undefined): boolean {
   if (pid === undefined) return false;
   try {

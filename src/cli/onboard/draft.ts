@@ -91,7 +91,7 @@ export class Draft {
   }
 }
 
-/** It may hold keys, whoever could read the file until now. */
+/** It may hold keys: only its owner reads the copy, also where others could read the file until now. */
 async function keepCopy(path: string): Promise<string> {
   const content = await readBytes(path);
   for (let n = 1; ; n++) {

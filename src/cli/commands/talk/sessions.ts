@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { counted } from "../../../util/text/counted.js";
 import { CommandError } from "../../exit.js";
 import { segment } from "../../gateway/api-client.js";
+import { withSuggestion } from "../../gateway/session-hint.js";
 import { withClient } from "../../gateway/with-client.js";
 import { print, printJson, printNote } from "../../text/output.js";
 
@@ -25,6 +27,12 @@ export function addSessionsCommand(program: Command, version: string): void {
       const { printSessions } = await import("../../text/session.js");
       printSessions(page);
     });
+  addShow(sessions, version);
+  addFork(sessions, version);
+  addDelete(sessions, version);
+}
+
+function addShow(sessions: Command, version: string): void {
   sessions
     .command("show")
     .description("Show what was said in a conversation, as its log tells it")
@@ -40,7 +48,9 @@ export function addSessionsCommand(program: Command, version: string): void {
       // A conversation of the Go maxclaw that nobody has gone on with has no log yet.
       const document =
         stored?.document ??
-        (await withClient(version, "look", (client) => client.get(`/api/sessions/${segment(key)}`)));
+        (await withClient(version, "look", (client) =>
+          withSuggestion(client, key, () => client.get(`/api/sessions/${segment(key)}`)),
+        ));
       if (json) printJson(document);
       else {
         const { printDocument } = await import("../../text/session.js");
@@ -48,9 +58,12 @@ export function addSessionsCommand(program: Command, version: string): void {
       }
       if (stored !== undefined && stored.damagedLines.length > 0)
         printNote(
-          `maxclaw: ${stored.damagedLines.length} damaged lines of ${stored.log} are left out (maxclaw events verify ${key})`,
+          `maxclaw: ${counted(stored.damagedLines.length, "damaged line")} of ${stored.log} left out (maxclaw events verify ${key})`,
         );
     });
+}
+
+function addFork(sessions: Command, version: string): void {
   sessions
     .command("fork")
     .description("Begin a new conversation with the events of this one, up to one of them")
@@ -59,11 +72,16 @@ export function addSessionsCommand(program: Command, version: string): void {
     .option("--json", "as JSON")
     .action(async (key: string, { at, json }: { readonly at?: number; readonly json?: true }) => {
       const path = `/api/sessions/${segment(key)}/fork`;
-      const answer = await withClient(version, "change", (client) => client.post(path, at === undefined ? {} : { at }));
+      const answer = await withClient(version, "change", (client) =>
+        withSuggestion(client, key, () => client.post(path, at === undefined ? {} : { at })),
+      );
       if (json) return printJson(answer);
       const { printFork } = await import("../../text/session.js");
       printFork(answer);
     });
+}
+
+function addDelete(sessions: Command, version: string): void {
   sessions
     .command("delete")
     .description("Delete a conversation for good, with what still waits in it")
@@ -74,7 +92,9 @@ export function addSessionsCommand(program: Command, version: string): void {
         const { confirm } = await import("../../chat/question.js");
         if (!(await confirm(`Delete ${key}? This cannot be undone.`))) throw new CommandError("Nothing was deleted.");
       }
-      await withClient(version, "change", (client) => client.delete(`/api/sessions/${segment(key)}`));
+      await withClient(version, "change", (client) =>
+        withSuggestion(client, key, () => client.delete(`/api/sessions/${segment(key)}`)),
+      );
       print(`Deleted ${key}`);
     });
 }
