@@ -2,6 +2,7 @@ import pino from "pino";
 import { openLogFile } from "./log/log-file.js";
 import { createMask } from "./log/mask.js";
 import type { LogFields, Logger } from "./log.js";
+import { withoutSteering } from "./util/text/steering.js";
 
 export interface LogOptions {
   readonly level: "debug" | "info" | "warn" | "error";
@@ -59,7 +60,7 @@ function ignore(): void {}
 function humanLine(label: string, message: string, fields: LogFields): string {
   const facts = Object.entries(fields).map(([key, value]) => `${key}=${factOf(value)}`);
   const time = new Date().toTimeString().slice(0, 8);
-  return [time, label.padEnd(5), message, ...facts].join(" ").replaceAll(/\p{Cc}+/gu, " ");
+  return withoutSteering([time, label.padEnd(5), message, ...facts].join(" ").replaceAll(/\p{Cc}+/gu, " "));
 }
 
 function factOf(value: unknown): string {

@@ -183,6 +183,7 @@ const table: readonly Row[] = [
       ...base,
       "log/mask",
       "config/*",
+      "config/faults/fault",
       "offline/*",
       "service/*",
       "channels/platforms",

@@ -48,7 +48,7 @@ export function addCronAdd(cron: Command, version: string): void {
     .option("--json", "as JSON")
     .action(async (prompt: string | undefined, { json, ...flags }: AddFlags) => {
       const body = toJob(prompt, flags);
-      const answer = await withClient(version, (client) => client.post("/api/cron", body)).catch(asUsage);
+      const answer = await withClient(version, "begin", (client) => client.post("/api/cron", body)).catch(asUsage);
       if (json) return printJson(answer);
       const { lineOfJob } = await import("./text/cron.js");
       print(`Added ${lineOfJob(answer, await findTimeZone())}`);

@@ -1,4 +1,5 @@
 import { ConfigError, messageOf } from "../errors.js";
+import { systemSentence } from "../util/files/system-fault.js";
 
 /** What scripts and service managers see. */
 export const exitCodes = {
@@ -29,9 +30,7 @@ export async function whileChecking<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof ConfigError || (error instanceof CommandError && error.exitCode !== exitCodes.failure))
       throw error;
-    // What the system refuses needs no trace.
-    const why = error instanceof Error && "code" in error ? error.message : sentenceOf(error);
-    throw new CommandError(`This could not be checked: ${why}`, exitCodes.unchecked);
+    throw new CommandError(`This could not be checked: ${sentenceOf(error)}`, exitCodes.unchecked);
   }
 }
 
@@ -41,8 +40,9 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof ConfigError ? exitCodes.config : exitCodes.failure;
 }
 
-/** The line that a person reads. A fault that nobody foresaw also shows where it came from. */
+/** The line that a person reads. A fault that nobody foresaw also shows where it came from; what the file system refuses does not. */
 export function sentenceOf(error: unknown): string {
   const isForeseen = error instanceof CommandError || (error instanceof Error && "retryable" in error);
-  return isForeseen || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message);
+  if (isForeseen || !(error instanceof Error)) return messageOf(error);
+  return systemSentence(error) ?? error.stack ?? error.message;
 }

@@ -20,7 +20,7 @@ export async function findWorkspace(): Promise<string> {
 
 /** Says for each what is wrong. @throws {CommandError} when one is not there or does not work */
 export async function validateSkills(version: string, names: readonly string[]): Promise<void> {
-  const known = list.parse(await withClient(version, (client) => client.get("/api/skills"))).skills;
+  const known = list.parse(await withClient(version, "look", (client) => client.get("/api/skills"))).skills;
   const wanted = names.length === 0 ? known.map(({ name }) => name) : names;
   let broken = 0;
   for (const name of wanted) {

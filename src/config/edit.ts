@@ -3,8 +3,11 @@ import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
 import { replaceFile } from "../util/files/replace-file.js";
+import { systemSentence } from "../util/files/system-fault.js";
 import { NotAnObject, withValue } from "./document/json-edit.js";
 import { readJson } from "./document/json-walk.js";
+import { faultSentence } from "./faults/fault.js";
+import { yamlFault } from "./faults/yaml.js";
 import { readText } from "./read-text.js";
 import { isObject } from "./substitute.js";
 
@@ -41,15 +44,14 @@ async function textIn(file: string): Promise<string | undefined> {
     return await readText(file);
   } catch (error) {
     if (isMissing(error)) return undefined;
-    throw new ConfigError(`${file} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new ConfigError(systemSentence(error) ?? `${file} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }
 
 function parseJson(file: string, text: string): object {
   const tree = readJson(text);
   if ("fault" in tree) {
-    const { line, column, message } = tree.fault;
-    throw new ConfigError(`${file} cannot be read, line ${line}, column ${column}: ${message}. It was left unchanged.`);
+    throw new ConfigError(`${faultSentence(file, tree.fault)}. It was left unchanged.`);
   }
   const { value } = tree.root;
   if (!isObject(value)) throw new ConfigError(`${file} is not an object. It was left unchanged.`);
@@ -70,9 +72,8 @@ function editJson(file: string, text: string, edits: readonly ConfigEdit[]): str
 async function editYaml(file: string, text: string, edits: readonly ConfigEdit[]): Promise<string> {
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text);
-  const [error] = document.errors;
-  if (error !== undefined)
-    throw new ConfigError(`${file} cannot be read: ${error.code.toLowerCase()}. It was left unchanged.`);
+  const fault = yamlFault(text, document);
+  if (fault !== undefined) throw new ConfigError(`${faultSentence(file, fault)}. It was left unchanged.`);
   try {
     for (const { path, value } of edits) {
       if (value === undefined) document.deleteIn(path);

@@ -1,10 +1,12 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
-import { ConfigError, messageOf } from "../errors.js";
-import { isMissing } from "../util/error-code.js";
+import { ConfigError } from "../errors.js";
+import { isGone } from "../util/error-code.js";
+import { reasonOf } from "../util/files/system-fault.js";
 import { readJson } from "./document/json-walk.js";
-import { type Fault, findLineAndColumn } from "./faults/fault.js";
+import { type Fault, faultSentence, type Unusable } from "./faults/fault.js";
+import { yamlFault } from "./faults/yaml.js";
 import { findModeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
 import { readText } from "./read-text.js";
@@ -14,7 +16,7 @@ export interface LoadedConfig extends Interpreted {
   /** The file it came from; absent when there was none. */
   readonly path?: string;
   /** Set when the file could not be read: `config` is then all defaults, with every channel and provider off. */
-  readonly unparsable?: Fault & { readonly path: string };
+  readonly unparsable?: Unusable & { readonly path: string };
 }
 
 export interface LoadOptions {
@@ -60,9 +62,8 @@ export async function loadConfig({ home, configPath, env }: LoadOptions): Promis
     if (configPath !== undefined) throw new ConfigError(`The config file ${path} does not exist. Check --config.`);
     return settled({});
   }
-  const { line, column, message } = content.fault;
   const result = await settled({});
-  const problem = `${path} cannot be read, line ${line}, column ${column}: ${message}. All channels are off until it is corrected`;
+  const problem = `${faultSentence(path, content.fault)}. Until it is corrected, a gateway that starts has all channels off`;
   return { ...result, problems: [problem, ...result.problems], path, unparsable: { path, ...content.fault } };
 }
 
@@ -70,16 +71,26 @@ async function defaultFile(home: string): Promise<{ readonly path?: string; read
   const json = join(home, "config.json");
   const yaml = join(home, "config.yaml");
   const [hasJson, hasYaml] = await Promise.all([exists(json), exists(yaml)]);
-  if (hasJson && hasYaml) return { path: json, problems: [`both ${json} and ${yaml} exist: the first one counts`] };
+  if (hasJson && hasYaml && !(await isClosed(json)))
+    return { path: json, problems: [`both ${json} and ${yaml} exist: the first one counts`] };
   if (hasJson) return { path: json, problems: [] };
   return hasYaml ? { path: yaml, problems: [] } : { problems: [] };
 }
 
 async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined;
+  return await stat(path).then(
+    () => true,
+    // What this account may not look at may be there, and then it counts.
+    (error: unknown) => !isGone(error),
+  );
 }
 
-type Content = { readonly raw: JsonObject } | { readonly fault: Fault | undefined };
+/** Of two files that cannot be looked at nobody knows whether they are there. */
+async function isClosed(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) === undefined;
+}
+
+type Content = { readonly raw: JsonObject } | { readonly fault: Unusable | undefined };
 
 /** A fault that is undefined means: no such file. */
 async function readConfigFile(path: string): Promise<Content> {
@@ -87,8 +98,8 @@ async function readConfigFile(path: string): Promise<Content> {
   try {
     text = await readText(path);
   } catch (error) {
-    if (isMissing(error)) return { fault: undefined };
-    return { fault: { line: 1, column: 1, message: messageOf(error) } };
+    if (isGone(error)) return { fault: undefined };
+    return { fault: { message: reasonOf(error) } };
   }
   if (text.trim() === "")
     return { fault: { line: 1, column: 1, message: "the file is empty (an empty config is {})" } };
@@ -112,19 +123,12 @@ function parseJson(text: string): Parsed {
 async function parseYaml(text: string): Promise<Parsed> {
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text, { prettyErrors: false });
-  const [error] = document.errors;
-  // The library's message may quote the file, and with it a key: its code says enough.
-  if (error !== undefined)
-    return {
-      fault: {
-        ...findLineAndColumn(text, error.pos[0]),
-        message: `YAML: ${error.code.toLowerCase().replaceAll("_", " ")}`,
-      },
-    };
+  const fault = yamlFault(text, document);
+  if (fault !== undefined) return { fault };
   try {
     return { value: document.toJS() };
   } catch {
-    return { fault: { line: 1, column: 1, message: "YAML: an alias that cannot be resolved" } };
+    return { fault: { line: 1, column: 1, message: "an alias (*name) has no anchor (&name)" } };
   }
 }
 
@@ -140,8 +144,7 @@ async function readSecrets(home: string): Promise<Secrets> {
   const content = await readConfigFile(path);
   if ("fault" in content) {
     if (content.fault !== undefined) {
-      const { line, column, message } = content.fault;
-      problems.push(`${path} cannot be read, line ${line}, column ${column}: ${message}`);
+      problems.push(faultSentence(path, content.fault));
     }
     return { values, problems };
   }

@@ -7,7 +7,12 @@ import { readOnly } from "../util/files/real-path.js";
  * @throws for what is not a regular file; what the system says, e.g. `ENOENT`
  */
 export async function readText(path: string): Promise<string> {
+  return (await readBytes(path)).toString("utf8").replace(/^\uFEFF/, "");
+}
+
+/** The same, byte by byte: for a copy. */
+export async function readBytes(path: string): Promise<Buffer> {
   await using file = await open(path, readOnly);
   if (!(await file.stat()).isFile()) throw new Error("it is not a file");
-  return (await file.readFile("utf8")).replace(/^\uFEFF/, "");
+  return await file.readFile();
 }

@@ -29,6 +29,8 @@ export interface Check {
   readonly name: string;
   /** Asks services elsewhere, or starts programs. Left out with `--offline`. */
   readonly isLive?: true;
+  /** Judges what is in the config: says nothing where the config cannot be read. */
+  readonly readsConfig?: true;
   /** An answer that takes longer is a finding. Default 20 s. */
   readonly limitMs?: number;
   /** May throw: that is a finding too. Without findings there is nothing to look at. */

@@ -1,3 +1,4 @@
+import { faultSentence } from "../config/faults/fault.js";
 import { messageOf } from "../errors.js";
 import { createMask } from "../log/mask.js";
 import { linked } from "../util/async/linked.js";
@@ -44,6 +45,15 @@ export async function runChecks(
 }
 
 async function look(check: Check, world: World, parent: AbortSignal): Promise<readonly Finding[]> {
+  const { unparsable } = world.loaded;
+  if (check.readsConfig === true && unparsable !== undefined)
+    return [
+      {
+        level: "fail",
+        found: `This cannot be judged: ${faultSentence(unparsable.path, unparsable)}`,
+        todo: "Correct it: maxclaw config check",
+      },
+    ];
   const ms = check.limitMs ?? usualLimitMs;
   using scope = linked(parent);
   const late = (): Error => new Error(`no answer within ${ms / 1000} s`);

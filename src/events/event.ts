@@ -29,7 +29,10 @@ export interface EventOf<T extends EventType> {
   readonly metadata: {
     readonly instance_id: string;
     readonly agent_id?: string;
-    /** So many numbers right before this one were details, and were left out of the log later (`events.detailDays`). */
+    /**
+     * So many numbers right before this one are not in the log on purpose: they were details that were left out of it later
+     * (`events.detailDays`), or a conversation of the same key that was deleted.
+     */
     readonly dropped?: number;
   };
 }

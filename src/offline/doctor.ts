@@ -19,9 +19,10 @@ export interface Examination {
 export function examineJournal(files: GatewayFiles): StoredJournal & { readonly problems: readonly string[] } {
   const stored = storedFiles(files);
   const journal = readStoredJournal(stored);
-  const { path, records, content } = journal;
+  const { path, records, content, problem } = journal;
   const problems: string[] = [];
-  if (files.segment === undefined) {
+  // A damaged journal ends where it can be read: that is the damage, and not a second one.
+  if (files.segment === undefined && problem === undefined) {
     const tx = (content?.lines ?? []).reduce((last, { line }) => ("tx" in line ? Math.max(last, line.tx) : last), 0);
     const loss = findLoss({
       home: files.home,

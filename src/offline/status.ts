@@ -1,7 +1,9 @@
 import { messageOf } from "../errors.js";
 import { type PolicyOptions, problemsOfPolicy } from "../policy/policy.js";
+import { systemSentence } from "../util/files/system-fault.js";
 import { examineJournal } from "./doctor.js";
 import type { GatewayFiles } from "./events.js";
+import { whyNotWritable } from "./home-copy.js";
 import { holderOf } from "./running-gateway.js";
 
 /** The parts of the config that the policy is made of. */
@@ -26,6 +28,8 @@ export async function readOfflineStatus(files: GatewayFiles, config: PolicyConfi
     Object.entries(config.channels).flatMap(([name, channel]) => (channel === undefined ? [] : [[name, channel]])),
   );
   const problems = [...problemsOfPolicy({ owners, channels, rules: policy.rules })];
+  const refusal = systemSentence(await whyNotWritable(files));
+  if (refusal !== undefined) problems.push(`${refusal} The gateway does not start until then.`);
   // One without HTTP writes at this moment.
   if ((await holderOf(files.home)) !== undefined) return { problems, inboundWaiting: 0, outboundWaiting: 0 };
   try {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { makeFolder } from "../util/files/make-folder.js";
 import { replaceFile } from "../util/files/replace-file.js";
+import { systemSentence } from "../util/files/system-fault.js";
 import {
   type CurrentPackages,
   currentName,
@@ -101,19 +102,8 @@ function currentOf(home: string): CurrentPackages | undefined {
 
 function inWords(error: unknown, folder: string): unknown {
   if (error instanceof PackageError || !(error instanceof Error) || !("code" in error)) return error;
-  switch (error.code) {
-    case "ENOSPC":
-    case "EDQUOT":
-      return new PackageError("The disk is full. Nothing was changed. Free some space and run the command again.");
-    case "EACCES":
-    case "EPERM":
-    case "EROFS":
-      return new PackageError(
-        `${folder} cannot be written (${error.code}). Nothing was changed. Run the command as the user of the home.`,
-      );
-    default:
-      return new PackageError(`The packages in ${folder} could not be changed: ${error.message}`, { cause: error });
-  }
+  const why = systemSentence(error) ?? `The packages in ${folder} could not be changed: ${error.message}.`;
+  return new PackageError(`${why} Nothing was changed.`, { cause: error });
 }
 
 /** Deletes what earlier changes have left. */

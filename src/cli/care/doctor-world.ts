@@ -37,7 +37,8 @@ export async function openWorld(
       }),
     providers: new ProviderAnswers(loaded.config.providers, now),
     service: (signal) => viewService(home, signal),
-    backupFolders: [home, join(home, "backups"), env.HOME ?? homedir(), process.cwd()],
+    // Elsewhere may lie those of other homes; those of this one it remembers.
+    backupFolders: [home, join(home, "backups")],
   };
 }
 

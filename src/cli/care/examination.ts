@@ -1,3 +1,4 @@
+import { faultSentence } from "../../config/faults/fault.js";
 import type { Check } from "../../doctor/check.js";
 import { type Result, runChecks, scoreOf } from "../../doctor/examine.js";
 import { openContext } from "../context.js";
@@ -15,9 +16,11 @@ export interface ExamineFlags {
 /** `maxclaw doctor`. */
 export async function examine(flags: ExamineFlags, version: string): Promise<void> {
   const { healthChecks, securityChecks } = await import("../../doctor/all-checks.js");
-  const { health, security } = await look(flags, version, { health: healthChecks, security: securityChecks });
+  const { health, security, score, noScore } = await look(flags, version, {
+    health: healthChecks,
+    security: securityChecks,
+  });
   const all = [...health, ...security];
-  const score = scoreOf(security);
   if (all.some(({ level }) => level === "fail")) process.exitCode = exitCodes.failure;
   if (flags.json)
     return printJson({
@@ -27,7 +30,7 @@ export async function examine(flags: ExamineFlags, version: string): Promise<voi
       security: { score, findings: security },
     });
   for (const one of health) show(one);
-  print(`\nSecurity: ${score} of 100`);
+  print(`\nSecurity: ${noScore ?? `${score} of 100`}`);
   for (const one of security) show(one);
   print(`\n${summary(all)}`);
 }
@@ -35,19 +38,27 @@ export async function examine(flags: ExamineFlags, version: string): Promise<voi
 /** `maxclaw security`. */
 export async function examineSecurity(flags: ExamineFlags, version: string): Promise<void> {
   const { securityChecks } = await import("../../doctor/all-checks.js");
-  const { security } = await look(flags, version, { health: [], security: securityChecks });
-  const score = scoreOf(security);
+  const { security, score, noScore } = await look(flags, version, { health: [], security: securityChecks });
   if (security.some(({ level }) => level === "fail")) process.exitCode = exitCodes.failure;
   if (flags.json) return printJson({ ok: process.exitCode === undefined, version, score, findings: security });
   for (const one of security) show(one);
-  print(`\nSecurity: ${score} of 100. ${summary(security)}`);
+  print(`\nSecurity: ${noScore ?? `${score} of 100`}. ${summary(security)}`);
+}
+
+interface Looked {
+  readonly health: readonly Result[];
+  readonly security: readonly Result[];
+  /** Null where nobody can say. */
+  readonly score: number | null;
+  /** Why there is none. */
+  readonly noScore?: string;
 }
 
 async function look(
   { config, fix, model, offline }: ExamineFlags,
   version: string,
   checks: { readonly health: readonly Check[]; readonly security: readonly Check[] },
-): Promise<{ readonly health: readonly Result[]; readonly security: readonly Result[] }> {
+): Promise<Looked> {
   const { openWorld } = await import("./doctor-world.js");
   const world = await openWorld(await openContext(config), { version, asksModel: model === true });
   const signal = new AbortController().signal;
@@ -58,7 +69,9 @@ async function look(
     runChecks(chosen(checks.health), world, options),
     runChecks(chosen(checks.security), world, options),
   ]);
-  return { health, security };
+  const { unparsable } = world.loaded;
+  if (unparsable === undefined) return { health, security, score: scoreOf(security) };
+  return { health, security, score: null, noScore: `no score, because ${faultSentence(unparsable.path, unparsable)}` };
 }
 
 function show({ check, level, found, todo, fixed }: Result): void {
@@ -74,8 +87,11 @@ function summary(all: readonly Result[]): string {
   const count = (level: Result["level"]): number => all.filter((one) => one.level === level).length;
   const [fails, warnings] = [count("fail"), count("warn")];
   if (fails === 0 && warnings === 0) return "All is well.";
-  const words = [fails === 0 ? [] : [`${fails} to put right`], warnings === 0 ? [] : [`${warnings} to look at`]].flat();
+  const words = [
+    fails === 0 ? [] : [fails === 1 ? "1 thing has to be put right" : `${fails} things have to be put right`],
+    warnings === 0 ? [] : [warnings === 1 ? "1 thing deserves a look" : `${warnings} things deserve a look`],
+  ].flat();
   const fixable = all.filter(({ isFixable }) => isFixable === true).length;
-  const hint = fixable === 0 ? "" : ` ${fixable} of them by itself: --fix.`;
+  const hint = fixable === 0 ? "" : ` --fix puts ${fixable} of them right by itself.`;
   return `${words.join(", ")}.${hint}`;
 }

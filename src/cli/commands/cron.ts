@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { findTimeZone } from "../context.js";
+import { findTimeZone, openContext } from "../context.js";
 import { addCronAdd } from "../cron-add.js";
 import { CommandError, exitCodes } from "../exit.js";
 import { segment } from "../gateway/api-client.js";
@@ -24,7 +24,7 @@ function addList(cron: Command, version: string): void {
     .description("List the jobs of all chats")
     .option("--json", "as JSON")
     .action(async ({ json }: { readonly json?: true }) => {
-      const answer = await withClient(version, (client) => client.get("/api/cron"));
+      const answer = await withClient(version, "look", (client) => client.get("/api/cron"));
       if (json) return printJson(answer);
       const { printJobs } = await import("../text/cron.js");
       printJobs(answer, await findTimeZone());
@@ -36,12 +36,13 @@ function addStatus(cron: Command, version: string): void {
     .command("status")
     .description("Show whether jobs run, and how many there are")
     .action(async () => {
-      const [status, answer] = await withClient(version, async (client, isOwn) => [
-        { isRunning: !isOwn, home: await client.get("/api/status") },
+      const [isRunning, answer] = await withClient(version, "look", async (client, isOwn) => [
+        !isOwn,
         await client.get("/api/cron"),
       ]);
       const { printCronStatus } = await import("../text/cron.js");
-      printCronStatus(answer, { ...status, zone: await findTimeZone() });
+      const { home } = await openContext();
+      printCronStatus(answer, { isRunning, home, zone: await findTimeZone() });
     });
 }
 
@@ -51,7 +52,7 @@ function addRemove(cron: Command, version: string): void {
     .description("Remove a job and its history")
     .argument("<id>", "as maxclaw cron list shows it")
     .action(async (id: string) => {
-      await withClient(version, (client) => client.delete(`/api/cron/${segment(id)}`));
+      await withClient(version, "change", (client) => client.delete(`/api/cron/${segment(id)}`));
       print(`Removed ${id}`);
     });
 }
@@ -62,7 +63,9 @@ function addSwitch(cron: Command, version: string, action: "enable" | "disable",
     .description(description)
     .argument("<id>", "as maxclaw cron list shows it")
     .action(async (id: string) => {
-      const answer = await withClient(version, (client) => client.post(`/api/cron/${segment(id)}/${action}`, {}));
+      const answer = await withClient(version, "change", (client) =>
+        client.post(`/api/cron/${segment(id)}/${action}`, {}),
+      );
       const { lineOfJob } = await import("../text/cron.js");
       print(lineOfJob(answer, await findTimeZone()));
     });
@@ -79,7 +82,7 @@ function addRun(cron: Command, version: string): void {
           "Scheduled jobs run in the gateway: maxclaw gateway. To run one of them now, give its id.",
           exitCodes.usage,
         );
-      const isWorking = await withClient(version, async (client, isOwn) => {
+      const isWorking = await withClient(version, "change", async (client, isOwn) => {
         await client.post(`/api/cron/${segment(id)}/run`, {});
         return !isOwn;
       });
@@ -96,7 +99,7 @@ function addHistory(cron: Command, version: string): void {
     .option("--json", "as JSON")
     .action(async (id: string | undefined, { limit, json }: { readonly limit: number; readonly json?: true }) => {
       const query = new URLSearchParams({ limit: String(limit), ...(id === undefined ? {} : { jobId: id }) });
-      const answer = await withClient(version, (client) => client.get(`/api/cron/history?${query}`));
+      const answer = await withClient(version, "look", (client) => client.get(`/api/cron/history?${query}`));
       if (json) return printJson(answer);
       const { printRuns } = await import("../text/cron.js");
       printRuns(answer, await findTimeZone());

@@ -16,7 +16,7 @@ export function addDeadCommand(program: Command, version: string): void {
     .description("List what was given up, and why")
     .option("--json", "as JSON")
     .action(async ({ json }: JsonOption) => {
-      const answer = await withClient(version, (client) => client.get("/api/dead"));
+      const answer = await withClient(version, "look", (client) => client.get("/api/dead"));
       if (json) return printJson(answer);
       const { printDeadLetters } = await import("../text/records/dead.js");
       printDeadLetters(answer);
@@ -27,7 +27,7 @@ export function addDeadCommand(program: Command, version: string): void {
     .argument("<id>", idHelp)
     .option("--json", "as JSON")
     .action(async (id: string, { json }: JsonOption) => {
-      const answer = await withClient(version, (client) => client.get(pathOf(id)));
+      const answer = await withClient(version, "look", (client) => client.get(pathOf(id)));
       if (json) return printJson(answer);
       const { printDeadLetter } = await import("../text/records/dead.js");
       printDeadLetter(answer);
@@ -38,7 +38,7 @@ export function addDeadCommand(program: Command, version: string): void {
     .argument("<id...>", idHelp)
     .option("--json", "as JSON")
     .action(async (ids: readonly string[], { json }: JsonOption) => {
-      const isOwn = await withClient(version, async (client, isOwn) => {
+      const isOwn = await withClient(version, "change", async (client, isOwn) => {
         for (const id of ids) {
           await client.post(`${pathOf(id)}/redrive`, {});
           if (!json) print(`${id} is tried again`);
@@ -55,7 +55,7 @@ export function addDeadCommand(program: Command, version: string): void {
     .argument("<id...>", idHelp)
     .option("--json", "as JSON")
     .action(async (ids: readonly string[], { json }: JsonOption) => {
-      await withClient(version, async (client) => {
+      await withClient(version, "change", async (client) => {
         for (const id of ids) {
           await client.delete(pathOf(id));
           if (!json) print(`${id} is forgotten`);

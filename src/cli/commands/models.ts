@@ -14,7 +14,7 @@ export function addModelsCommand(program: Command, version: string): void {
       const found: Record<string, readonly ShownModel[]> = {};
       const failures: string[] = [];
       const { configuredIn, modelsIn } = await import("../text/answers.js");
-      await withClient(version, async (client) => {
+      await withClient(version, "look", async (client) => {
         const names = provider === undefined ? configuredIn(await client.get("/api/providers")) : [provider];
         if (names.length === 0) throw new CommandError("The config has no provider yet. Add one with: maxclaw onboard");
         for (const name of names) {

@@ -11,7 +11,7 @@ export function addPairCommand(program: Command, version: string): void {
     .description("List who waits and who may talk")
     .option("--json", "as JSON")
     .action(async ({ json }: { readonly json?: true }) => {
-      const pairings = await withClient(version, (client) => client.get("/api/pairings"));
+      const pairings = await withClient(version, "look", (client) => client.get("/api/pairings"));
       if (json) return printJson(pairings);
       const { printPairings } = await import("../text/pairing.js");
       printPairings(pairings);
@@ -21,7 +21,7 @@ export function addPairCommand(program: Command, version: string): void {
     .description("Let the person with this code talk")
     .argument("<code>", "the code that the assistant gave them")
     .action(async (code: string) => {
-      const answer = await withClient(version, (client) => client.post("/api/pairings/approve", { code }));
+      const answer = await withClient(version, "change", (client) => client.post("/api/pairings/approve", { code }));
       const { nameOfSender } = await import("../text/pairing.js");
       print(`${nameOfSender(answer)} may talk now`);
     });
@@ -34,7 +34,7 @@ export function addPairCommand(program: Command, version: string): void {
       if (colon < 1 || colon === sender.length - 1)
         throw new CommandError(`"${sender}" is not a sender. Write channel:sender, e.g. telegram:42`, exitCodes.usage);
       const path = `/api/pairings/${segment(sender.slice(0, colon))}/${segment(sender.slice(colon + 1))}`;
-      await withClient(version, (client) => client.delete(path));
+      await withClient(version, "change", (client) => client.delete(path));
       print(`${sender} may not talk any more`);
     });
 }

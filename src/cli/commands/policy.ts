@@ -10,7 +10,7 @@ export function addPolicyCommand(program: Command, version: string): void {
     .description("Show the mode, the rules and what was always allowed")
     .option("--json", "as JSON")
     .action(async ({ json }: { readonly json?: true }) => {
-      const answer = await withClient(version, (client) => client.get("/api/policy"));
+      const answer = await withClient(version, "look", (client) => client.get("/api/policy"));
       if (json) return printJson(answer);
       const { printPolicy } = await import("../text/policy.js");
       printPolicy(answer);
@@ -20,7 +20,7 @@ export function addPolicyCommand(program: Command, version: string): void {
     .description("Ask again for something that was always allowed")
     .argument("<id>", "as maxclaw policy list shows it")
     .action(async (id: string) => {
-      await withClient(version, (client) => client.delete(`/api/policy/grants/${segment(id)}`));
+      await withClient(version, "change", (client) => client.delete(`/api/policy/grants/${segment(id)}`));
       print(`${id} is no longer always allowed`);
     });
 }

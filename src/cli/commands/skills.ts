@@ -26,7 +26,7 @@ function addList(skills: Command, version: string): void {
     .description("List the skills")
     .option("--json", "as JSON")
     .action(async ({ json }: { readonly json?: true }) => {
-      const found = await withClient(version, (client) => client.get("/api/skills"));
+      const found = await withClient(version, "look", (client) => client.get("/api/skills"));
       if (json) return printJson(found);
       const { printSkills } = await import("../text/skill.js");
       printSkills(found);
@@ -40,7 +40,7 @@ function addShow(skills: Command, version: string): void {
     .argument("<name>")
     .option("--json", "as JSON")
     .action(async (name: string, { json }: { readonly json?: true }) => {
-      const skill = await withClient(version, (client) => client.get(`/api/skills/${segment(name)}`));
+      const skill = await withClient(version, "look", (client) => client.get(`/api/skills/${segment(name)}`));
       if (json) return printJson(skill);
       const { printSkill } = await import("../text/skill.js");
       printSkill(skill);
@@ -53,7 +53,7 @@ function addSwitch(skills: Command, version: string, action: "enable" | "disable
     .description(description)
     .argument("<name>")
     .action(async (name: string) => {
-      await withClient(version, (client) => client.post(`/api/skills/${segment(name)}/${action}`, {}));
+      await withClient(version, "begin", (client) => client.post(`/api/skills/${segment(name)}/${action}`, {}));
       print(`${name} is ${action === "enable" ? "on" : "off"} from the next message on`);
     });
 }

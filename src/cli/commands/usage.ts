@@ -9,7 +9,7 @@ export function addUsageCommand(program: Command, version: string): void {
     .option("--json", "as JSON, with senders and scheduled jobs")
     .action(async ({ days, json }: { readonly days: number; readonly json?: true }) => {
       const { withClient } = await import("../gateway/with-client.js");
-      const report = await withClient(version, (client) => client.get(`/api/usage?days=${days}`));
+      const report = await withClient(version, "look", (client) => client.get(`/api/usage?days=${days}`));
       if (json) return printJson(report);
       const { printUsage } = await import("../text/usage.js");
       printUsage(report, days);

@@ -1,7 +1,7 @@
-import { type ClientRequest, type IncomingMessage, request } from "node:http";
-import type { Socket } from "node:net";
+import { type IncomingMessage, request } from "node:http";
 import { StringDecoder } from "node:string_decoder";
 import { CommandError } from "../exit.js";
+import { type GatewayProcess, NoAnswer, noAnswerSentence, whileSilent } from "./silence.js";
 
 /** A running gateway's HTTP interface, as the commands use it. */
 export interface ApiClient {
@@ -39,18 +39,28 @@ export class RequestRefused extends CommandError {
   }
 }
 
-/** So often a gateway that is silent is asked whether it is still there: with 30 s, for an hour. */
-const mostLooks = 120;
+const usualTokenHint = "Set gateway.token in the config, or MAXCLAW_TOKEN, to the gateway's token.";
+
+interface ApiClientOptions {
+  /** The gateway's process, where it is one of this machine. */
+  readonly pid?: number | undefined;
+  /** Why `token` may not be the right one, as a sentence with what to do. Default: where to set it. */
+  readonly tokenHint?: string | undefined;
+  /** A gateway that says nothing for so long is asked whether it is still there. Default 3000. */
+  readonly silenceMs?: number;
+}
 
 /**
  * `token` is sent when there is one. What takes long, as a list of very many sessions, is waited for as long as the gateway
- * answers others. `silenceMs`: it is asked after so long without a word, and has as long to answer. Default 30,000.
+ * answers others, up to an hour; one that does not is given up after a few times `silenceMs`, and before that a person reads why
+ * nothing happens.
  */
 export function createApiClient(
   address: string,
   token: string | undefined,
-  { silenceMs = 30_000 }: { readonly silenceMs?: number } = {},
+  { pid, tokenHint = usualTokenHint, silenceMs = 3000 }: ApiClientOptions = {},
 ): ApiClient {
+  const gateway = { address, pid };
   // fetch gives up after five minutes without headers, which a long turn may well take.
   const open = (
     method: string,
@@ -64,15 +74,15 @@ export function createApiClient(
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       };
       const call = request(`http://${address}${path}`, { method, headers, signal }, resolve);
-      call.once("socket", (socket) => whileSilent(call, socket, address, silenceMs));
-      call.on("error", (error) => reject(signal?.aborted ? signal.reason : lost(address, error)));
+      call.once("socket", (socket) => whileSilent(call, socket, gateway, silenceMs));
+      call.on("error", (error) => reject(signal?.aborted ? signal.reason : lost(gateway, error)));
       call.end(body === undefined ? undefined : JSON.stringify(body));
     });
 
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
     const response = await open(method, path, body);
-    const text = await textOf(response, address);
-    if ((response.statusCode ?? 500) >= 400) throw refusal(response, text);
+    const text = await textOf(response, gateway);
+    if ((response.statusCode ?? 500) >= 400) throw refusal(response, text, tokenHint);
     return parsed(text);
   };
 
@@ -83,8 +93,8 @@ export function createApiClient(
     delete: (path) => call("DELETE", path),
     async *stream(path, body, signal) {
       const response = await open("POST", path, body, signal);
-      if ((response.statusCode ?? 500) >= 400) throw refusal(response, await textOf(response, address));
-      yield* readServerEvents(response, address);
+      if ((response.statusCode ?? 500) >= 400) throw refusal(response, await textOf(response, gateway), tokenHint);
+      yield* readServerEvents(response, gateway);
     },
   };
 }
@@ -94,18 +104,18 @@ export function segment(text: string): string {
   return encodeURIComponent(text);
 }
 
-async function textOf(response: IncomingMessage, address: string): Promise<string> {
+async function textOf(response: IncomingMessage, gateway: GatewayProcess): Promise<string> {
   response.setEncoding("utf8");
   let text = "";
   try {
     for await (const chunk of response) text += chunk;
   } catch (error) {
-    throw lost(address, error);
+    throw lost(gateway, error);
   }
   return text;
 }
 
-async function* readServerEvents(response: IncomingMessage, address: string): AsyncIterable<ServerEvent> {
+async function* readServerEvents(response: IncomingMessage, gateway: GatewayProcess): AsyncIterable<ServerEvent> {
   const decoder = new StringDecoder("utf8");
   let rest = "";
   try {
@@ -123,7 +133,7 @@ async function* readServerEvents(response: IncomingMessage, address: string): As
       }
     }
   } catch (error) {
-    throw lost(address, error);
+    throw lost(gateway, error);
   }
 }
 
@@ -135,9 +145,9 @@ function parsed(text: string): unknown {
   }
 }
 
-function refusal(response: IncomingMessage, text: string): CommandError {
+function refusal(response: IncomingMessage, text: string, tokenHint: string): CommandError {
   const status = response.statusCode ?? 500;
-  const hint = status === 401 ? " Set gateway.token in the config, or MAXCLAW_TOKEN, to the gateway's token." : "";
+  const hint = status === 401 ? ` ${tokenHint}` : "";
   let sentence = `The gateway answered with HTTP ${status}.`;
   try {
     const body: unknown = JSON.parse(text);
@@ -149,42 +159,10 @@ function refusal(response: IncomingMessage, text: string): CommandError {
   return new RequestRefused(`${sentence}${hint}`, status);
 }
 
-class NoAnswer extends Error {}
-
-/** Ends a call once its gateway has said nothing for a while, and answers nobody else either. */
-function whileSilent(call: ClientRequest, socket: Socket, address: string, silenceMs: number): void {
-  let looks = 0;
-  const look = async (): Promise<void> => {
-    looks += 1;
-    if (looks <= mostLooks && (await isThere(address, silenceMs))) socket.setTimeout(silenceMs);
-    else call.destroy(new NoAnswer());
-  };
-  socket.setTimeout(silenceMs).on("timeout", look);
-  // It may be used again.
-  call.once("close", () => socket.setTimeout(0).off("timeout", look));
-}
-
-/** The gateway answers what is asked without a token, and costs it nothing. */
-function isThere(address: string, limitMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = request(`http://${address}/health`, { agent: false }, (response) => {
-      response.resume();
-      resolve(true);
-    });
-    probe.setTimeout(limitMs, () => probe.destroy());
-    probe.on("error", () => resolve(false));
-    probe.on("close", () => resolve(false));
-    probe.end();
-  });
-}
-
-function lost(address: string, error: unknown): ConnectionLost {
-  if (error instanceof NoAnswer)
-    return new ConnectionLost(
-      `The gateway at ${address} does not answer. It may be very busy or have stopped working: look into its log, or start it again.`,
-    );
+function lost(gateway: GatewayProcess, error: unknown): ConnectionLost {
+  if (error instanceof NoAnswer) return new ConnectionLost(noAnswerSentence(gateway));
   const why = error instanceof Error ? error.message : String(error);
-  return new ConnectionLost(`The gateway at ${address} cannot be reached: ${why || "connection refused"}`, {
+  return new ConnectionLost(`The gateway at ${gateway.address} cannot be reached: ${why || "connection refused"}`, {
     cause: error,
   });
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../config/substitute.js";
 import type { CommandContext } from "../context.js";
+import { RequestRefused } from "./api-client.js";
 import { connectRunning } from "./connect.js";
 
 /** Whether the running gateway uses these changed keys of `file` already, as a sentence; undefined when no gateway runs. */
@@ -20,6 +21,19 @@ export async function describeEffect(
   return due.length === 0
     ? "The running gateway uses it now."
     : `Restart the gateway for ${due.join(", ")} to take effect.`;
+}
+
+/** Whether a gateway runs whose config is not the one of the file, which cannot be read. */
+export async function hasEarlierConfig(context: CommandContext): Promise<boolean> {
+  const client = await connectRunning(context);
+  if (client === undefined) return false;
+  try {
+    return typeof toObject(toObject(await client.get("/api/status")).config).problem === "string";
+  } catch (error) {
+    // It wants a token, which only a config that could be read has told it.
+    if (error instanceof RequestRefused && error.status === 401) return true;
+    throw error;
+  }
 }
 
 function toObject(value: unknown): JsonObject {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { faultSentence } from "../../config/faults/fault.js";
 import { findRunningGateway, type RunningGateway } from "../../offline/running-gateway.js";
 import type { CommandContext } from "../context.js";
 import { CommandError } from "../exit.js";
@@ -25,7 +26,12 @@ export interface ConnectOptions {
 export async function connectRunning({ home, loaded }: CommandContext): Promise<ApiClient | undefined> {
   const running = await findRunningGateway(home, new AbortController().signal);
   if (running === undefined) return undefined;
-  const client = createApiClient(running.address, loaded.config.gateway.token);
+  const { unparsable } = loaded;
+  const pid = running.elsewhere === undefined ? running.pid : undefined;
+  const tokenHint =
+    unparsable &&
+    `${faultSentence(unparsable.path, unparsable)}. Correct it, or set MAXCLAW_TOKEN to the gateway's token.`;
+  const client = createApiClient(running.address, loaded.config.gateway.token, { pid, tokenHint });
   if (running.elsewhere !== undefined) return await sameGateway(client, running, home);
   try {
     await client.get("/health");
@@ -33,7 +39,10 @@ export async function connectRunning({ home, loaded }: CommandContext): Promise<
   } catch (error) {
     // It has only just ended, or begins to.
     if (error instanceof ConnectionLost && isRefused(error)) return undefined;
-    throw new CommandError(`The gateway (pid ${running.pid}) at ${running.address} does not answer properly`);
+    if (error instanceof ConnectionLost) throw error;
+    throw new CommandError(
+      `The gateway (process ${running.pid}) at ${running.address} does not answer properly. Look at: maxclaw logs. Then restart it.`,
+    );
   }
 }
 

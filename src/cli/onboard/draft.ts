@@ -1,9 +1,10 @@
-import { constants, existsSync } from "node:fs";
-import { copyFile, mkdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { blankConfig } from "../../config/blank.js";
 import { type ConfigEdit, editConfig, readRaw } from "../../config/edit.js";
 import { configOf, type LoadedConfig } from "../../config/load.js";
+import { readBytes } from "../../config/read-text.js";
 import { applied } from "../../config/settings/edits.js";
 import { inside } from "../../config/settings/hide.js";
 import { isObject, type JsonObject } from "../../config/substitute.js";
@@ -90,11 +91,13 @@ export class Draft {
   }
 }
 
+/** It may hold keys: only its owner reads the copy, also where others could read the file until now. */
 async function keepCopy(path: string): Promise<string> {
+  const content = await readBytes(path);
   for (let n = 1; ; n++) {
     const copy = `${path}.bak${n === 1 ? "" : n}`;
     try {
-      await copyFile(path, copy, constants.COPYFILE_EXCL);
+      await writeFile(copy, content, { flag: "wx", mode: 0o600 });
       return copy;
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;

@@ -50,7 +50,7 @@ export function printJobs(answer: unknown, zone: string): void {
 /** In the words of the Go maxclaw, which scripts look for. */
 export function printCronStatus(
   answer: unknown,
-  { isRunning, home, zone }: { isRunning: boolean; home: unknown; zone: string },
+  { isRunning, home, zone }: { isRunning: boolean; home: string; zone: string },
 ): void {
   const { jobs } = z.object({ jobs: z.array(job) }).parse(answer);
   const enabled = jobs.filter((each) => each.enabled);
@@ -60,7 +60,7 @@ export function printCronStatus(
   print(`  Total Jobs: ${jobs.length}`);
   print(`  Enabled Jobs: ${enabled.length}`);
   if (next !== undefined) print(`  Next Run: ${minuteOf(next, zone)}`);
-  print(`  Store Path: ${join(z.object({ home: z.string() }).parse(home).home, "journal")}`);
+  print(`  Store Path: ${join(home, "journal")}`);
 }
 
 export function lineOfJob(answer: unknown, zone: string): string {

@@ -1,18 +1,18 @@
-/** What moves a cursor, colours, hides or turns text around: everything but a line end and a tab. */
-const steering = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
-/** Our own gray, and the same. */
-const steeringButGray = new RegExp(`\\u001b\\[(?:2|22)m|${steering.source}`, "gu");
+import { steeringSource, withoutSteering } from "../../util/text/steering.js";
+
+/** Our own gray, and what steers a terminal. */
+const steeringButGray = new RegExp(`\\u001b\\[(?:2|22)m|${steeringSource}`, "gu");
 /** The same in JSON, where it can be written in another way, and other marks that nobody sees. */
 const hiddenInJson = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Writes a line to stdout: what a command was asked for. */
 export function print(text: string): void {
-  process.stdout.write(`${withoutSteering(text)}\n`);
+  process.stdout.write(`${onlyGray(text)}\n`);
 }
 
 /** Writes a line to stderr: everything around it. */
 export function printNote(text: string): void {
-  process.stderr.write(`${withoutSteering(text)}\n`);
+  process.stderr.write(`${onlyGray(text)}\n`);
 }
 
 export function printJson(value: unknown): void {
@@ -38,11 +38,11 @@ export function printTable(head: readonly string[], rows: readonly (readonly str
 
 /** Text of others without what would steer the terminal. Line ends and tabs stay. */
 export function harmless(text: string): string {
-  return text.replaceAll(steering, "");
+  return withoutSteering(text);
 }
 
-function withoutSteering(text: string): string {
-  return text.replaceAll(steeringButGray, (mark) => (mark.length > 1 ? mark : ""));
+function onlyGray(text: string): string {
+  return text.replaceAll(steeringButGray, (mark) => (mark.startsWith("\u001b[") ? mark : ""));
 }
 
 /** Gray where the terminal can. */

@@ -5,6 +5,17 @@ export interface Fault {
   readonly message: string;
 }
 
+/** Why a file of settings cannot be used: where its text is wrong, or what the system says, which is in no line. */
+export interface Unusable extends Partial<Fault> {
+  readonly message: string;
+}
+
+/** The sentence about such a file, without its end. */
+export function faultSentence(path: string, fault: Unusable): string {
+  const where = fault.line !== undefined ? `, line ${fault.line}, column ${fault.column}` : "";
+  return `${path} cannot be read${where}: ${fault.message}`;
+}
+
 /** Line and column of an offset. */
 export function findLineAndColumn(text: string, offset: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset);

@@ -1,6 +1,7 @@
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
+import { faultSentence } from "../faults/fault.js";
 import type { LoadedConfig } from "../load.js";
 import type { Config } from "../schema.js";
 import { findingIn } from "../settle.js";
@@ -95,7 +96,9 @@ export class LiveConfig {
     const { restart } = this.#state;
     try {
       const loaded = await this.#load();
-      const why = whyNot(loaded, this.#loaded);
+      // Nothing has worked before that could go on: it counts as at a start.
+      if (this.#loaded.unparsable !== undefined && loaded.unparsable !== undefined) return this.#stillUnusable(loaded);
+      const why = this.#loaded.unparsable === undefined ? whyNot(loaded, this.#loaded) : undefined;
       if (why !== undefined) return { path, restart, problem: `The changed config is not used: ${why}` };
       this.#hide(loaded.secrets);
       const failed = await this.#take(loaded.config);
@@ -105,6 +108,13 @@ export class LiveConfig {
     } catch (error) {
       return { path, restart, problem: `The changed config is not used: ${messageOf(error)}` };
     }
+  }
+
+  #stillUnusable(loaded: LoadedConfig): ConfigState {
+    const known = new Set(this.#loaded.problems);
+    for (const problem of loaded.problems) if (!known.has(problem)) this.#log.warn(problem);
+    this.#loaded = loaded;
+    return { path: loaded.path, restart: this.#state.restart };
   }
 
   #hide(secrets: readonly string[]): void {
@@ -155,8 +165,7 @@ export class LiveConfig {
 /** A mistake that is new: at a start it would switch off its section, but here there is a config that works. */
 function whyNot(loaded: LoadedConfig, before: LoadedConfig): string | undefined {
   if (loaded.unparsable !== undefined) {
-    const { path, line, column, message } = loaded.unparsable;
-    return `${path} cannot be read, line ${line}, column ${column}: ${message}. The gateway goes on as before.`;
+    return `${faultSentence(loaded.unparsable.path, loaded.unparsable)}. The gateway goes on as before.`;
   }
   if (loaded.path === undefined && before.path !== undefined)
     return `${before.path} is not there any more. The gateway goes on as before.`;

@@ -2,8 +2,9 @@ import { z } from "zod";
 import { ConfigError } from "../../errors.js";
 import { plain, suggest } from "../../util/text/suggest.js";
 import type { ConfigEdit } from "../edit.js";
-import { describe, expectation, isSecretKey } from "../faults/wording.js";
+import { describe, expectation, isSecretKey, titled } from "../faults/wording.js";
 import { configOf } from "../load.js";
+import { absentChannels } from "../schema.js";
 import { findingIn } from "../settle.js";
 import { keysAt, schemaAt } from "../shape.js";
 import { isObject, type JsonObject } from "../substitute.js";
@@ -45,6 +46,9 @@ export function settingPath(name: string, raw: JsonObject): readonly string[] {
 
 function unknownKey(known: readonly string[], part: string, keys: readonly string[]): string {
   if (known.length === 0 && part === "$schema") return part;
+  const of = known.join(".");
+  if (of === "channels" && absentChannels.includes(plain(part)))
+    throw new ConfigError(`maxclaw has no ${titled(part)} channel yet. It has: ${keys.join(", ")}.`);
   const near = suggest(part, keys);
   const hint = near === undefined ? `It can be: ${keys.join(", ")}.` : `Did you mean "${[...known, near].join(".")}"?`;
   throw new ConfigError(`The config has no key "${[...known, part].join(".")}". ${hint}`);
@@ -66,8 +70,9 @@ export async function settingFrom(
     if (faultOf(path, value) === undefined && (await addedProblems(raw, { path, value }, around)).length === 0)
       return { path, value };
   }
+  const fault = faultOf(path, first);
   const findings = (await addedProblems(raw, { path, value: first }, around)).map(findingIn);
-  const sentences = findings.length > 0 ? findings : [faultOf(path, first) ?? "it would be invalid"];
+  const sentences = fault !== undefined || findings.length === 0 ? [fault ?? "It would be invalid"] : findings;
   throw new ConfigError(`Nothing was changed. ${sentences.join(". ")}.`);
 }
 
@@ -97,7 +102,33 @@ function faultOf(path: readonly string[], value: unknown): string | undefined {
   const key = [...path, ...issue.path].join(".");
   if (issue.code === "unrecognized_keys") return `unknown key "${key}.${issue.keys.join(", ")}"`;
   const found = issue.path.reduce<unknown>((inner, part) => inside(inner, String(part)), value);
-  return `${key}: expected ${expectation(issue)}, got ${describe(found, key)}`;
+  const example = issue.path.length === 0 ? exampleOf(issue, schema) : "";
+  const near = issue.code === "invalid_value" ? suggest(String(found), issue.values.map(String)) : undefined;
+  const meant = near === undefined ? "" : ` (did you mean "${near}"?)`;
+  return `${key} takes ${expectation(issue)}${example}, not ${shown(found, key)}${meant}`;
+}
+
+/** As one types it: its default, else something of that kind. */
+function exampleOf(issue: z.core.$ZodIssue, schema: z.ZodType): string {
+  if (issue.code !== "invalid_type") return "";
+  const usual: unknown = schema.safeParse(undefined).data;
+  if (["number", "boolean"].includes(typeof usual)) return `, e.g. ${String(usual)}`;
+  const example = examples[issue.expected];
+  return example === undefined ? "" : `, e.g. ${example}`;
+}
+
+const examples: Readonly<Record<string, string>> = {
+  number: "100",
+  int: "100",
+  array: `'["one", "two"]'`,
+  object: `'{"name": "value"}'`,
+  record: `'{"name": "value"}'`,
+};
+
+/** What somebody has typed, unless it may be a secret. */
+function shown(value: unknown, key: string): string {
+  const isPlain = typeof value === "string" && value !== "" && value.length <= 40 && !isSecretKey(key);
+  return isPlain ? `the text "${value}"` : describe(value, key);
 }
 
 async function addedProblems(raw: JsonObject, edit: ConfigEdit, around: Around): Promise<readonly string[]> {

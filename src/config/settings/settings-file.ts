@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ConfigError, messageOf, RequestError } from "../../errors.js";
+import { ConfigError, RequestError } from "../../errors.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { isMissing } from "../../util/error-code.js";
 import { replaceFile } from "../../util/files/replace-file.js";
+import { reasonOf } from "../../util/files/system-fault.js";
 import { type ConfigEdit, editConfig, readRaw } from "../edit.js";
+import { faultSentence } from "../faults/fault.js";
 import type { LiveConfig } from "../live/live-config.js";
 import { configOf, type LoadedConfig, loadConfig } from "../load.js";
+import { readBytes } from "../read-text.js";
 import { configSchema } from "../schema.js";
 import { findingIn } from "../settle.js";
 import { isObject, type JsonObject } from "../substitute.js";
@@ -63,14 +65,7 @@ export class SettingsFile {
     const { home, path, env } = this.#options;
     const loaded = await loadConfig({ home, configPath: path, env });
     if (loaded.unparsable === undefined) return loaded;
-    const { line, column, message } = loaded.unparsable;
-    throw new RequestError(
-      `${this.path} cannot be read, line ${line}, column ${column}: ${message}. Correct it first.`,
-      {
-        status: 409,
-        code: "wrong_state",
-      },
-    );
+    throw refused(`${faultSentence(this.path, loaded.unparsable)}. Correct it first.`, 409, "wrong_state");
   }
 
   /** The file as it is written, secrets included: for the gateway alone. */
@@ -147,10 +142,10 @@ export class SettingsFile {
     const backup = `${this.path}.previous`;
     let content: Buffer;
     try {
-      content = await readFile(this.path);
+      content = await readBytes(this.path);
     } catch (error) {
       if (isMissing(error)) return undefined;
-      throw refused(`${this.path} cannot be read: ${messageOf(error)}`, 409, "wrong_state");
+      throw refused(`${this.path} cannot be read: ${reasonOf(error)}`, 409, "wrong_state");
     }
     await replaceFile(backup, content, { mode: 0o600 });
     return backup;

@@ -6,6 +6,7 @@ const shortestToken = 16;
 /** Who can reach the gateway, and what keeps strangers away from it. */
 export const accessCheck: Check = {
   name: "access",
+  readsConfig: true,
   async run({ loaded, gateway }) {
     const { gateway: settings, channels } = loaded.config;
     const { token, host, allowedOrigins } = settings;

@@ -4,6 +4,7 @@ import type { Check, Finding } from "../check.js";
 /** Who may talk to the assistant. */
 export const peopleCheck: Check = {
   name: "people",
+  readsConfig: true,
   async run({ loaded }) {
     const { channels, policy } = loaded.config;
     const found: Finding[] = [];

@@ -6,6 +6,7 @@ import type { Check, Finding } from "../check.js";
 /** Where keys and tokens are kept, and how they travel. */
 export const secretsCheck: Check = {
   name: "secrets",
+  readsConfig: true,
   async run({ loaded, home }) {
     const { path, config } = loaded;
     const found: Finding[] = [];

@@ -3,6 +3,7 @@ import type { Check, Finding } from "../check.js";
 /** What a fooled model could do. */
 export const toolsCheck: Check = {
   name: "tools",
+  readsConfig: true,
   async run({ loaded }) {
     const { agents, tools, extensions } = loaded.config;
     const { executionMode } = agents.defaults;

@@ -12,9 +12,15 @@ export async function replaceFile(
   options: { readonly mode?: number; readonly sync?: boolean } = {},
 ): Promise<void> {
   const { mode, sync = true } = options;
-  await writeFileAtomic(path, "", {
-    tmpfileCreated: (temporary) => (typeof data === "function" ? data(temporary) : writeFile(temporary, data)),
-    fsync: sync,
-    ...(mode === undefined ? {} : { mode }),
-  });
+  try {
+    await writeFileAtomic(path, "", {
+      tmpfileCreated: (temporary) => (typeof data === "function" ? data(temporary) : writeFile(temporary, data)),
+      fsync: sync,
+      ...(mode === undefined ? {} : { mode }),
+    });
+  } catch (error) {
+    // People know the file, not the one beside it that was to take its place.
+    if (error instanceof Error && "syscall" in error) Object.assign(error, { path });
+    throw error;
+  }
 }

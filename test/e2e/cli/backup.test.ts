@@ -51,7 +51,10 @@ test("a backup that is made while people write holds every message from before i
   const file = join(home, "..", `backup-${process.pid}-${Date.now()}.tar.gz`);
   const backup = await runMaxclaw(["backup", file], home);
   assert.deepEqual([backup.code, backup.stderr], [0, ""], backup.stdout);
-  assert.match(backup.stdout, /^Wrote \S+: \d+ files, .* MB, while the gateway runs\.\nKeys and tokens are not in it/);
+  assert.match(
+    backup.stdout,
+    /^Wrote \S+: \d+ files, .* [kM]B, while the gateway runs\.\nKeys and tokens are not in it/,
+  );
   isWriting = false;
   await writing;
   assert.equal(await daemon.end("SIGTERM"), 0);

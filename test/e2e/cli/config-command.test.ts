@@ -40,17 +40,22 @@ test("config get, set and unset work on single keys, keep comments, and refuse w
   const wrong = await said("set", "agents.defaults.modle", "x");
   assert.deepEqual(
     [wrong.code, wrong.stderr],
-    [78, 'maxclaw: The config has no key "agents.defaults.modle". Did you mean "agents.defaults.model"?'],
+    [2, 'maxclaw: The config has no key "agents.defaults.modle". Did you mean "agents.defaults.model"?'],
   );
   for (const [key, value, why] of [
-    ["agents.defaults.maxTokens", "many", /agents.defaults.maxTokens: expected a number, got a text/],
-    ["agents.defaults.executionMode", "atuo", /expected one of safe, ask, auto/],
-    ["channels.telegram.allowFrom", "5", /channels.telegram.allowFrom: expected a list, got 5/],
+    ["agents.defaults.maxTokens", "many", /agents.defaults.maxTokens takes a number, e.g. 8192, not the text "many"/],
+    [
+      "agents.defaults.executionMode",
+      "atuo",
+      /takes one of safe, ask, auto, not the text "atuo" \(did you mean "auto"\?\)/,
+    ],
+    ["channels.telegram.allowFrom", "5", /channels.telegram.allowFrom takes a list, e.g. '\["one", "two"\]', not 5/],
     ["gateway", '{"prot": 1}', /unknown key "gateway.prot"/],
     ["gateway.port.x", "1", /holds one value/],
+    ["channels.whatsapp.enabled", "true", /maxclaw has no WhatsApp channel yet\. It has: telegram, /],
   ] as const) {
     const { code, stderr } = await said("set", key, value);
-    assert.equal(code, 78, key);
+    assert.equal(code, 2, key);
     assert.match(stderr, why);
   }
   assert.equal(await readFile(path, "utf8"), text, "nothing was written");

@@ -185,7 +185,10 @@ describe("maxclaw doctor", () => {
     try {
       const { code, stdout, stderr } = await cli.run(["doctor", "--json"]);
       assert.equal(code, 1, stderr);
-      assert.match(of(reportOf(stdout), "home").join(), /^fail: The home .* cannot be written to: EROFS/);
+      assert.match(
+        of(reportOf(stdout), "home").join(),
+        /^fail: The home .* cannot be written to: its disk is mounted read-only/,
+      );
       const fixed = await cli.run(["doctor", "--json", "--fix", "--offline"]);
       assert.equal(fixed.code, 1, fixed.stderr);
     } finally {
@@ -201,7 +204,11 @@ describe("maxclaw doctor", () => {
     const { code, stdout } = await cli.run(["doctor", "--json", "--offline"]);
     const report = reportOf(stdout);
     assert.equal(code, 1);
-    assert.deepEqual(of(report, "gateway"), ["fail: The gateway that runs does not answer within 10 s"]);
+    assert.equal(of(report, "gateway").length, 1);
+    assert.match(
+      of(report, "gateway").join(),
+      /does not answer: the process is stopped\. Let it go on with: kill -CONT/,
+    );
     assert.match(of(report, "stored").join(), /^warn: Journal and logs were not looked at/);
     gateway.child.kill("SIGCONT");
     gateway.child.kill("SIGTERM");

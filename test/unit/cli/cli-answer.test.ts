@@ -146,7 +146,7 @@ describe("a request that takes long", () => {
       const sentence = sentenceOf(error);
       assert.match(
         sentence,
-        /^The gateway at 127\.0\.0\.1:\d+ does not answer\. It may be very busy or have stopped working/,
+        /^The gateway at 127\.0\.0\.1:\d+ does not answer\. It may be very busy or have stopped working: look at maxclaw logs/,
       );
       assert.equal(sentence.split("\n").length, 1);
       return true;

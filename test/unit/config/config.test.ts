@@ -143,6 +143,17 @@ describe("the config file", () => {
     assert.ok(!JSON.stringify(loaded).includes("sk-secret"));
   });
 
+  for (const [what, text, line, says] of [
+    ["an open quote", 'gateway:\n  port: "12\n', 3, "a quote that was opened before is not closed"],
+    ["a tab", "gateway:\n\tport: 1\n", 2, "a line begins with a tab: use spaces"],
+    ["a key twice", "owners: []\nowners: []\n", 2, "the same key is there twice"],
+    ["a second document", "owners: []\n---\nlog: {}\n", 2, "--- begins a second document, and only one is read"],
+  ] as const)
+    it(`in YAML with ${what} is named in a sentence, with the line`, async () => {
+      const { unparsable } = await load(text, {}, "config.yaml");
+      assert.deepEqual([unparsable?.line, unparsable?.message], [line, says]);
+    });
+
   it("that cannot be read, being a folder, stops nothing", async () => {
     await mkdir(join(home, "config.json"));
     const loaded = await loadConfig({ home, env: {} });

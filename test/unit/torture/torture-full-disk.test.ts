@@ -108,6 +108,6 @@ test("a full disk refuses a start in words, takes nothing away, and starts once 
 
 function isFullDisk(error: unknown): boolean {
   assert.ok(error instanceof EngineError && error.kind === "persistence", String(error));
-  assert.match(error.message, /no space left on device.*Free some space, then start again/);
+  assert.match(error.message, /the disk is full\. Free some space, then start again/);
   return true;
 }

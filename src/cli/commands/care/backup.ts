@@ -1,5 +1,7 @@
 import type { Command } from "commander";
+import { sizeOf } from "../../../client/notices.js";
 import type { Manifest } from "../../../offline/backup.js";
+import { counted } from "../../../util/text/counted.js";
 import type { CommandContext } from "../../context.js";
 import { print, printJson, printNote } from "../../text/output.js";
 
@@ -59,7 +61,7 @@ async function rememberBackup(home: string, file: string): Promise<void> {
 function printBackup(target: string, { files, leftOut, hasSecrets, placeholders, isLive }: Manifest): void {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   print(
-    `Wrote ${target}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB${isLive ? ", while the gateway runs" : ""}.`,
+    `Wrote ${target}: ${counted(files.length, "file")}, ${sizeOf(bytes)}${isLive ? ", while the gateway runs" : ""}.`,
   );
   if (hasSecrets) print("It holds your keys and tokens: keep it where nobody else can read it.");
   else

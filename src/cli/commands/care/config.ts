@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Command } from "commander";
+import { ConfigError } from "../../../errors.js";
 import { type CommandContext, openContext } from "../../context.js";
 import { CommandError, exitCodes } from "../../exit.js";
 import { harmless, print, printJson, printNote } from "../../text/output.js";
@@ -71,7 +72,7 @@ async function getSetting(key: string | undefined, flags: Flags & { readonly sho
   ]);
   const file = await openSettings(context);
   const root = await (flags.showSecrets ? file.whole() : file.read().then(({ config }) => config)).catch(refused);
-  const path = key === undefined ? [] : settingPath(key, root);
+  const path = key === undefined ? [] : await asTyped(() => settingPath(key, root));
   const value = path.reduce<unknown>((inner, part) => inside(inner, part), root);
   if (value === undefined) throw new CommandError(`${key} is not set.`);
   if (typeof value === "string") print(harmless(value));
@@ -88,12 +89,12 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
     import("../../../config/edit.js"),
   ]);
   const raw = await (await openSettings(context)).raw().catch(refused);
-  const place = settingPath(key, raw);
+  const place = await asTyped(() => settingPath(key, raw));
   if (typed === undefined) {
     if ((await readRaw(path, place)) === undefined) throw new CommandError(`${key} is not set in ${path}.`);
-    await assertMayGo(raw, place, around);
+    await asTyped(() => assertMayGo(raw, place, around));
     await editConfig(path, [{ path: place }]);
-  } else await editConfig(path, [await settingFrom(raw, place, typed, around)]);
+  } else await editConfig(path, [await asTyped(() => settingFrom(raw, place, typed, around))]);
   print(`${place.join(".")} was ${typed === undefined ? "taken out of" : "set in"} ${path}.`);
   const { describeEffect } = await import("../../gateway/config-effect.js");
   const effect = await describeEffect(context, path, [place.join(".")]);
@@ -101,12 +102,26 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
 }
 
 async function checkConfig(flags: Flags): Promise<void> {
-  const { loaded } = await openContext(flags.config);
+  const context = await openContext(flags.config);
+  const { loaded } = context;
   for (const problem of loaded.problems) print(harmless(problem));
+  if (loaded.unparsable !== undefined && flags.config === undefined) {
+    const { hasEarlierConfig } = await import("../../gateway/config-effect.js");
+    if (await hasEarlierConfig(context)) printNote("The running gateway goes on with the config that it had.");
+  }
   if (loaded.problems.length > 0)
     process.exitCode = loaded.unparsable === undefined ? exitCodes.failure : exitCodes.config;
   else
     print(`${loaded.path ?? "No config file: the defaults"}${loaded.path === undefined ? " count." : " is in order."}`);
+}
+
+/** What is wrong with a key or a value was typed wrongly; with the file nothing is. */
+async function asTyped<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof ConfigError ? new CommandError(error.message, exitCodes.usage) : error;
+  }
 }
 
 function refused(error: unknown): never {

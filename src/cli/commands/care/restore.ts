@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Manifest } from "../../../offline/backup.js";
 import type { Restored } from "../../../offline/restore.js";
+import { counted } from "../../../util/text/counted.js";
 import { print, printJson, printNote } from "../../text/output.js";
 
 interface Flags {
@@ -65,7 +66,9 @@ function printRestored(
   { home, workspace }: { readonly home: string; readonly workspace: string },
   { aside, waiting, problem }: Restored,
 ): void {
-  print(`Restored ${files.length} files to ${home}, as they were at ${createdAt} (maxclaw ${maxclaw}, ${oldHome}).`);
+  print(
+    `Restored ${counted(files.length, "file")} to ${home}, as they were at ${createdAt} (maxclaw ${maxclaw}, ${oldHome}).`,
+  );
   if (workspace !== `${home}/workspace`) print(`The workspace is ${workspace}.`);
   for (const path of aside) print(`What was there before is in ${path}`);
   if (!hasSecrets) {
@@ -74,7 +77,9 @@ function printRestored(
   }
   if (problem !== undefined) printNote(`maxclaw: ${problem}`);
   if (waiting !== undefined && waiting.messages + waiting.replies > 0) {
-    print(`Waiting: ${waiting.messages} messages for their answer, ${waiting.replies} replies to be sent.`);
+    print(
+      `Waiting: ${counted(waiting.messages, "message")} to be answered, ${counted(waiting.replies, "reply", "replies")} to be sent.`,
+    );
     print("If the old gateway went on after the backup was made, these may be answered or sent a second time.");
   }
   print("Next: maxclaw ledger check, then maxclaw gateway");

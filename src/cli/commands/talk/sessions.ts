@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { counted } from "../../../util/text/counted.js";
 import { CommandError } from "../../exit.js";
 import { segment } from "../../gateway/api-client.js";
+import { withSuggestion } from "../../gateway/session-hint.js";
 import { withClient } from "../../gateway/with-client.js";
 import { print, printJson, printNote } from "../../text/output.js";
 
@@ -20,11 +22,17 @@ export function addSessionsCommand(program: Command, version: string): void {
     .option("--json", "as JSON")
     .action(async ({ channel, limit, json }: ListFlags) => {
       const query = new URLSearchParams({ limit: String(limit), ...(channel === undefined ? {} : { channel }) });
-      const page = await withClient(version, (client) => client.get(`/api/sessions?${query}`));
+      const page = await withClient(version, "look", (client) => client.get(`/api/sessions?${query}`));
       if (json) return printJson(page);
       const { printSessions } = await import("../../text/session.js");
       printSessions(page);
     });
+  addShow(sessions, version);
+  addFork(sessions, version);
+  addDelete(sessions, version);
+}
+
+function addShow(sessions: Command, version: string): void {
   sessions
     .command("show")
     .description("Show what was said in a conversation, as its log tells it")
@@ -39,7 +47,10 @@ export function addSessionsCommand(program: Command, version: string): void {
       const stored = await withFiles(await openContext(), (files, signal) => readStoredSession(files, key, signal));
       // A conversation of the Go maxclaw that nobody has gone on with has no log yet.
       const document =
-        stored?.document ?? (await withClient(version, (client) => client.get(`/api/sessions/${segment(key)}`)));
+        stored?.document ??
+        (await withClient(version, "look", (client) =>
+          withSuggestion(client, key, () => client.get(`/api/sessions/${segment(key)}`)),
+        ));
       if (json) printJson(document);
       else {
         const { printDocument } = await import("../../text/session.js");
@@ -47,9 +58,12 @@ export function addSessionsCommand(program: Command, version: string): void {
       }
       if (stored !== undefined && stored.damagedLines.length > 0)
         printNote(
-          `maxclaw: ${stored.damagedLines.length} damaged lines of ${stored.log} are left out (maxclaw events verify ${key})`,
+          `maxclaw: ${counted(stored.damagedLines.length, "damaged line")} of ${stored.log} left out (maxclaw events verify ${key})`,
         );
     });
+}
+
+function addFork(sessions: Command, version: string): void {
   sessions
     .command("fork")
     .description("Begin a new conversation with the events of this one, up to one of them")
@@ -58,11 +72,16 @@ export function addSessionsCommand(program: Command, version: string): void {
     .option("--json", "as JSON")
     .action(async (key: string, { at, json }: { readonly at?: number; readonly json?: true }) => {
       const path = `/api/sessions/${segment(key)}/fork`;
-      const answer = await withClient(version, (client) => client.post(path, at === undefined ? {} : { at }));
+      const answer = await withClient(version, "change", (client) =>
+        withSuggestion(client, key, () => client.post(path, at === undefined ? {} : { at })),
+      );
       if (json) return printJson(answer);
       const { printFork } = await import("../../text/session.js");
       printFork(answer);
     });
+}
+
+function addDelete(sessions: Command, version: string): void {
   sessions
     .command("delete")
     .description("Delete a conversation for good, with what still waits in it")
@@ -73,7 +92,9 @@ export function addSessionsCommand(program: Command, version: string): void {
         const { confirm } = await import("../../chat/question.js");
         if (!(await confirm(`Delete ${key}? This cannot be undone.`))) throw new CommandError("Nothing was deleted.");
       }
-      await withClient(version, (client) => client.delete(`/api/sessions/${segment(key)}`));
+      await withClient(version, "change", (client) =>
+        withSuggestion(client, key, () => client.delete(`/api/sessions/${segment(key)}`)),
+      );
       print(`Deleted ${key}`);
     });
 }

@@ -1,6 +1,7 @@
 import { specOf } from "../../../events/catalogue.js";
 import type { StoredEvent } from "../../../events/event.js";
 import type { EventReport, EventTrace, TracedPosition } from "../../../offline/events.js";
+import { counted } from "../../../util/text/counted.js";
 import { harmless } from "../output.js";
 
 /** A line for each problem, then one that sums up. */
@@ -13,7 +14,7 @@ export function reportLines({ sessions, events, problems, problemCount }: EventR
   const files = [...new Set(problems.flatMap(({ file }) => (file === undefined ? [] : [file])))].slice(0, 10);
   if (files.length > 0) lines.push(`In ${files.join(", ")}`);
   const found = problemCount === 0 ? "no problem" : problemCount === 1 ? "1 problem" : `${problemCount} problems`;
-  lines.push(`${sessions} sessions, ${events} events: ${found}`);
+  lines.push(`${counted(sessions, "session")}, ${counted(events, "event")}: ${found}`);
   return lines;
 }
 

@@ -1,4 +1,5 @@
 import type { MendedHomeLog, Repair, TakenOver } from "../../../offline/repair.js";
+import { counted } from "../../../util/text/counted.js";
 import { harmless } from "../output.js";
 
 /** What a repair has found and done. */
@@ -7,7 +8,9 @@ export function repairLines({ journal, takenOver, logs }: Repair): readonly stri
   if (isWhole && logs.length === 0) return ["Nothing is damaged. Nothing was changed."];
   const lines = isWhole ? ["The journal is not damaged."] : [];
   if (journal.setAside.length > 0)
-    lines.push(`Kept ${journal.keptTransactions} transactions; ${journal.lostBytes} bytes could not be read.`);
+    lines.push(
+      `Kept ${counted(journal.keptTransactions, "transaction")}; ${counted(journal.lostBytes, "byte")} could not be read.`,
+    );
   if (takenOver !== undefined) lines.push(...takenOverLines(takenOver));
   for (const path of [...journal.setAside, ...(takenOver?.setAside ?? [])])
     lines.push(`The damaged file is kept as ${path}`);
@@ -21,8 +24,8 @@ function takenOverLines(taken: TakenOver): readonly string[] {
   return [
     loss,
     "Recovered from the conversations:",
-    `  ${notAnsweredTwice} messages that are answered already, ${notSentTwice} replies that are sent already`,
-    `  ${restored.length} accepted messages that wait for their answer again`,
+    `  ${counted(notAnsweredTwice, "message")} answered already, ${counted(notSentTwice, "reply", "replies")} sent already`,
+    `  ${counted(restored.length, "accepted message")} to be answered again`,
     ...restored.map((text) => `    ${text}`),
     ...(lost.length === 0 ? [] : ["Lost, and to be sent again:", ...lost.map((text) => `    ${text}`)]),
     ...(unsent.length === 0 ? [] : ["Replies that may not have arrived; look into the chat:"]),
@@ -36,7 +39,7 @@ function logLines({ sessionKey, lost, restored, keptIn }: MendedHomeLog): readon
   const ranges = lost.map(({ from_seq: from, to_seq: to }) => (from === to ? `${from}` : `${from} to ${to}`));
   const outcome = ranges.length === 0 ? "nothing is lost" : `lost: events ${ranges.join(", ")}`;
   return [
-    `The log of ${sessionKey} was damaged: ${restored} events were brought back, ${outcome}.`,
+    `The log of ${sessionKey} was damaged: ${counted(restored, "event")} brought back, ${outcome}.`,
     ...(keptIn === undefined ? [] : [`The damaged file is kept as ${keptIn}`]),
   ];
 }

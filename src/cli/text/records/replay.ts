@@ -1,5 +1,6 @@
 import type { Difference, FieldDifference } from "../../../replay/compare.js";
 import type { RecordedTurn } from "../../../replay/recorded-turn.js";
+import { counted } from "../../../util/text/counted.js";
 import { harmless } from "../output.js";
 
 type ReplayedTurn = Pick<RecordedTurn, "turnId" | "sessionKey" | "events">;
@@ -8,10 +9,13 @@ const shownFields = 5;
 const shownCharacters = 300;
 
 export function linesOf({ turnId, sessionKey, events }: ReplayedTurn, difference: Difference | undefined): string[] {
-  if (difference === undefined) return [`${turnId} in ${sessionKey}: ${events.length} events, the same as recorded.`];
+  if (difference === undefined)
+    return [`${turnId} in ${sessionKey}: ${counted(events.length, "event")}, the same as recorded.`];
   const { position, recorded, replayed, fields } = difference;
   const where =
-    recorded === undefined ? `behind its ${events.length} events` : `at event ${position} of ${events.length}`;
+    recorded === undefined
+      ? `behind its ${counted(events.length, "event")}`
+      : `at event ${position} of ${events.length}`;
   const name = recorded === undefined ? "" : ` (seq ${recorded.seq}, ${recorded.type})`;
   const lines = [`${turnId} in ${sessionKey} differs from its record ${where}${name}`];
   if (recorded === undefined)

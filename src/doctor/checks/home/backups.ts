@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { counted } from "../../../util/text/counted.js";
 import type { Check } from "../../check.js";
 
 /** Beside the journal: when the last backup was made, and where it was put. */
@@ -20,9 +21,12 @@ export const backupsCheck: Check = {
     if (newest === undefined) return [{ level: "warn", found: "There is no backup", todo }];
     const days = Math.floor((now() - newest.at) / dayMs);
     if (days > oldDays)
-      return [{ level: "warn", found: `The newest backup is ${days} days old: ${newest.file}`, todo }];
+      return [{ level: "warn", found: `The newest backup is ${counted(days, "day")} old: ${newest.file}`, todo }];
     return [
-      { level: "ok", found: `The newest backup is ${days <= 0 ? "of today" : `${days} days old`}: ${newest.file}` },
+      {
+        level: "ok",
+        found: `The newest backup is ${days <= 0 ? "of today" : `${counted(days, "day")} old`}: ${newest.file}`,
+      },
     ];
   },
 };

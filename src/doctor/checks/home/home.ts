@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { access, mkdir, stat } from "node:fs/promises";
-import { messageOf } from "../../../errors.js";
+import { reasonOf } from "../../../util/files/system-fault.js";
 import type { Check, Finding, World } from "../../check.js";
 
 /** Home and workspace: there, folders, ours, and open for writing. */
@@ -22,7 +22,7 @@ async function folderFindings(folder: string, name: string, { gateway }: World):
       return [
         {
           level: "fail",
-          found: `The ${name} ${folder} cannot be looked at: ${messageOf(stats)}`,
+          found: `The ${name} ${folder} cannot be looked at: ${reasonOf(stats)}`,
           todo: "Check who owns it and the folders above it",
         },
       ];
@@ -54,7 +54,7 @@ async function folderFindings(folder: string, name: string, { gateway }: World):
     const todo = isOthers
       ? `Run maxclaw as the account that owns it (uid ${stats.uid})`
       : "Check its permissions, and whether its disk is mounted read-only";
-    return [{ level: "fail", found: `The ${name} ${folder} cannot be written to: ${messageOf(error)}`, todo }];
+    return [{ level: "fail", found: `The ${name} ${folder} cannot be written to: ${reasonOf(error)}`, todo }];
   }
   return [{ level: "ok", found: `The ${name} is ${folder}` }];
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../../util/text/counted.js";
 import type { Check, Finding } from "../../check.js";
 
 /** Journal and session logs are whole. Large homes take a while. */
@@ -24,6 +25,11 @@ export const storedCheck: Check = {
     if (more > 0) found.push({ level: "fail", found: `… and ${more} more`, todo: "maxclaw events verify --json" });
     return found.length > 0
       ? found
-      : [{ level: "ok", found: `Nothing is damaged: ${events.sessions} sessions, ${events.events} events` }];
+      : [
+          {
+            level: "ok",
+            found: `Nothing is damaged: ${counted(events.sessions, "session")}, ${counted(events.events, "event")}`,
+          },
+        ];
   },
 };

@@ -14,6 +14,7 @@ export function toEvent(
     readonly afterSeq?: number;
     readonly time: number;
     readonly instanceId: string;
+    readonly dropped?: number | undefined;
   },
 ): GatewayEvent {
   // The catalogue ties a type to its payload; a draft was made by it.
@@ -31,7 +32,7 @@ export function toEvent(
     correlation_id: draft.correlation_id,
     causation_id: draft.causation_id,
     payload: draft.payload,
-    metadata: { instance_id: stamp.instanceId, agent_id: draft.agent_id },
+    metadata: { instance_id: stamp.instanceId, agent_id: draft.agent_id, dropped: stamp.dropped },
   };
   return frozenCopy(event) as GatewayEvent;
 }
@@ -45,13 +46,15 @@ export interface NumberedEvents {
   readonly changed: readonly EventDraft[];
 }
 
-/** Idempotent by event id, over restarts as well. */
+/**
+ * Idempotent by event id, over restarts as well. The first event behind a deletion says so itself: a log that has to do without
+ * the journal shows then what was deleted, and nobody takes that for a loss.
+ */
 export function numberDrafts(
   logs: Pick<SessionLogs, "find">,
   session: Session,
   drafts: readonly EventDraft[],
-  now: number,
-  instanceId: string,
+  { now, instanceId, deletedSeq }: { readonly now: number; readonly instanceId: string; readonly deletedSeq: number },
 ): NumberedEvents {
   const events: StoredEvent[] = [];
   const seqs: number[] = [];
@@ -66,7 +69,8 @@ export function numberDrafts(
     seqs.push(seq);
     if (known?.isChanged === true) changed.push(draft);
     if (known !== undefined) continue;
-    const event = toEvent(draft, { sessionKey: session.key, seq, time, instanceId });
+    const dropped = deletedSeq > 0 && seq === deletedSeq + 1 ? deletedSeq : undefined;
+    const event = toEvent(draft, { sessionKey: session.key, seq, time, instanceId, dropped });
     const stored = { ...event, seq };
     numbered.set(draft.event_id, stored);
     events.push(stored);

@@ -72,7 +72,8 @@ export class Writer {
     }
     session.lastSeq = Math.max(session.lastSeq, afterSeq);
     const { now, instanceId, log } = this.#parts;
-    const { events, seqs, changed } = numberDrafts(logs, session, drafts, now(), instanceId);
+    const deletedSeq = records.sessions.tombstones.get(sessionKey)?.seq ?? 0;
+    const { events, seqs, changed } = numberDrafts(logs, session, drafts, { now: now(), instanceId, deletedSeq });
     for (const { event_id: id, type } of changed)
       log.error(`${sessionKey}: a second event has the id ${id} and has other content; the first one stays`, {
         type,

@@ -62,7 +62,7 @@ test("a home that was put back from an older copy, beside a newer workspace, is 
   await assertRefused(home, /The journal in .* is older than it was.*Either the home was restored from an older copy/);
   const repaired = await runMaxclaw(["repair"], home);
   assert.equal(repaired.code, 0, repaired.stderr);
-  assert.match(repaired.stdout, /5 accepted messages that wait for their answer again/);
+  assert.match(repaired.stdout, /5 accepted messages to be answered again/);
   isAway = false;
   await using daemon = await startDaemon({ home });
   const answers = (): number => readFileSync(log, "utf8").split("turn_execution_complete").length - 1;

@@ -1,0 +1,88 @@
+import { statSync } from "node:fs";
+import { userInfo } from "node:os";
+import { dirname } from "node:path";
+import { messageOf } from "../../errors.js";
+import { codeOf } from "../error-code.js";
+
+/** What the system has refused, in words. */
+interface SystemFault {
+  /** Absent where the system does not say it. */
+  readonly path: string | undefined;
+  /** Half a sentence. */
+  readonly reason: string;
+  /** An order, as a sentence. */
+  readonly advice: string;
+}
+
+/** What happened, to which path, and what to do; undefined for what is not an error of the file system. */
+export function systemSentence(error: unknown): string | undefined {
+  const fault = systemFault(error);
+  if (fault === undefined) return undefined;
+  const { path, reason, advice } = fault;
+  const what = path === undefined ? "A file" : path;
+  return `${what} cannot be used: ${reason}. ${advice}`;
+}
+
+/** Why a thing could not be done: in words where the file system refused it, else the message of the error. */
+export function reasonOf(error: unknown): string {
+  return systemFault(error)?.reason ?? messageOf(error);
+}
+
+/** The account that runs this, as people know it. */
+export function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // It has a number only, as in many containers.
+    return `number ${process.getuid?.()}`;
+  }
+}
+
+function systemFault(error: unknown): SystemFault | undefined {
+  const code = codeOf(error);
+  if (code === undefined || !(error instanceof Error)) return undefined;
+  const path = "path" in error && typeof error.path === "string" ? error.path : undefined;
+  switch (code) {
+    case "ENOTDIR":
+    case "EEXIST": {
+      const file = path === undefined ? undefined : fileIn(path);
+      if (file === undefined) break;
+      return { path: file, reason: "it is a file, not a folder", advice: "Move it away." };
+    }
+    case "EACCES":
+    case "EPERM":
+      return {
+        path,
+        reason: `the account ${accountName()} has no right to it`,
+        advice: "Run the command as the account that owns it, or give this account the right.",
+      };
+    case "EROFS":
+      return { path, reason: "its disk is mounted read-only", advice: "Mount it for writing, then try again." };
+    case "ENOSPC":
+    case "EDQUOT":
+      return { path, reason: "the disk is full", advice: "Free some space, then try again." };
+    case "EISDIR":
+      return { path, reason: "it is a folder, not a file", advice: "Move it away." };
+    case "EIO":
+      return { path, reason: "the disk has failed to read or write it", advice: "Check the disk." };
+    case "EMFILE":
+    case "ENFILE":
+      return { path, reason: "too many files are open", advice: "Raise the limit (ulimit -n), then try again." };
+    default:
+      break;
+  }
+  if (path === undefined) return undefined;
+  return { path, reason: messageOf(error), advice: "Check the path and the disk." };
+}
+
+/** What in a path is there and is not a folder. */
+function fileIn(path: string): string | undefined {
+  for (let at = path; at !== dirname(at); at = dirname(at)) {
+    try {
+      return statSync(at).isDirectory() ? undefined : at;
+    } catch {
+      // It is further up.
+    }
+  }
+  return undefined;
+}
