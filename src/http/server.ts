@@ -6,6 +6,7 @@ import { createConnectionSlots } from "./connection-slots.js";
 import type { FaultReply } from "./faults.js";
 import { createGuard, isLoopbackHost } from "./guard.js";
 import { type HttpOptions, withDefaults } from "./options.js";
+import { assertOwnAddress } from "./own-address.js";
 import { createRequestHandler } from "./request-handler.js";
 import { createWebSockets, refuse } from "./websocket/websocket.js";
 
@@ -38,10 +39,12 @@ export async function openHttpServer(
   const { host, token, log } = settings;
   if (token === "")
     throw new ConfigError("The gateway's token is empty. Set one of at least a few characters, or none.");
-  if (token === undefined && !isLoopbackHost(host))
+  if (token === undefined && !isLoopbackHost(host)) {
+    await assertOwnAddress(host);
     throw new ConfigError(
       `The gateway would listen on ${host}, which others can reach. Set gateway.token, or gateway.host to 127.0.0.1.`,
     );
+  }
 
   let port = settings.port;
   const guard = createGuard(settings, () => port);

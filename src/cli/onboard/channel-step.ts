@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors.js";
+import { ChannelError, messageOf } from "../../errors.js";
 import { FirstContact, type OfferedChannel, offeredChannels } from "../../onboarding/first-contact.js";
 import { CommandError } from "../exit.js";
 import { usage } from "./flags.js";
@@ -80,7 +80,8 @@ async function triedLogin(
       return { name: account };
     } catch (error) {
       signal.throwIfAborted();
-      const sentence = `${titles[name]} does not let us in: ${messageOf(error).replace(/\.$/, "")}.`;
+      const said = `${messageOf(error).replace(/\.$/, "")}.`;
+      const sentence = error instanceof ChannelError ? said : `${titles[name]} does not let us in: ${said}`;
       if (prompts === undefined)
         throw new CommandError(`${sentence} The channel was not written. --offline writes it without a test.`);
       report(setup, sentence, "warn");

@@ -130,7 +130,7 @@ async function triedModels(setup: Setup, name: string): Promise<readonly string[
 
 function failureOf(trial: Exclude<ProviderTrial, { readonly kind: "ok" }>, name: string, hasKey: boolean): string {
   if (trial.kind === "incomplete") return `${name} has no key here yet, so it was not tested.`;
-  const reason = trial.reason.replace(/\.$/, "");
+  const reason = trial.reason.replace(/^\S+ cannot be reached: /, "").replace(/\.$/, "");
   const untested = hasKey ? "the key is not tested" : "it was not tested";
   if (trial.kind === "refused")
     return hasKey ? `${name} does not take the key: ${reason}.` : `${name} lets nobody in without a key: ${reason}.`;
