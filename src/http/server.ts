@@ -1,12 +1,13 @@
+import { lookup } from "node:dns/promises";
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { ConfigError } from "../errors.js";
 import { createConnectionSlots } from "./connection-slots.js";
 import type { FaultReply } from "./faults.js";
 import { createGuard, isLoopbackHost } from "./guard.js";
 import { type HttpOptions, withDefaults } from "./options.js";
-import { assertOwnAddress } from "./own-address.js";
 import { createRequestHandler } from "./request-handler.js";
 import { createWebSockets, refuse } from "./websocket/websocket.js";
 
@@ -151,4 +152,19 @@ function toBrokenRequest(code: string | undefined): FaultReply {
   if (code === "HPE_HEADER_OVERFLOW")
     return { status: 431, code: "bad_request", error: "The request's headers are too large." };
   return { status: 400, code: "bad_request", error: "This is not an HTTP request." };
+}
+
+/**
+ * Resolves where this machine has the address, or one that the name means.
+ *
+ * @throws as listening there would
+ */
+async function assertOwnAddress(host: string): Promise<void> {
+  const plain = host.replace(/^\[(.*)\]$/, "$1");
+  const found = (await lookup(plain, { all: true })).map(({ address }) => address);
+  const own = Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address));
+  if (found.some((address) => ["0.0.0.0", "::", ...own].includes(address))) return;
+  throw Object.assign(new Error(`${host} is not an address of this machine`), {
+    ...{ code: "EADDRNOTAVAIL", syscall: "listen" },
+  });
 }

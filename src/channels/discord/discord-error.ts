@@ -1,5 +1,5 @@
 import { ChannelError, messageOf } from "../../errors.js";
-import { whyUnreached } from "../../util/unreached-words.js";
+import { whyUnreached } from "../../util/text/why-unreached.js";
 
 // The library's errors are known by their shape, because it is imported only where the channel is on. They must not become
 // a `cause`: they hold the request's body and, for interactions, a token in the address.

@@ -1,7 +1,7 @@
 import type { GrammyError, HttpError } from "grammy";
 import { ChannelError, messageOf } from "../../errors.js";
 import { codeOf } from "../../util/error-code.js";
-import { whyUnreached } from "../../util/unreached-words.js";
+import { whyUnreached } from "../../util/text/why-unreached.js";
 
 // By name: grammy is imported only where the channel is on. Its own errors must not become a `cause`, because the
 // address inside them holds the token.

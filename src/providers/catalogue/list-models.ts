@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { linked } from "../../util/async/linked.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
-import { whyUnreached } from "../../util/unreached-words.js";
+import { whyUnreached } from "../../util/text/why-unreached.js";
 
 export interface ModelsAddress {
   readonly apiBase: string;

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { replaceFile } from "../../../util/files/replace-file.js";
-import { whyUnreached } from "../../../util/unreached-words.js";
+import { whyUnreached } from "../../../util/text/why-unreached.js";
 
 /** What a token endpoint wants to see (RFC 6749, section 6). */
 export interface OAuthLogin {

@@ -2,7 +2,7 @@ import type { ImapFlow, ImapFlowOptions } from "imapflow";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { linked } from "../../../util/async/linked.js";
 import { within } from "../../../util/async/within.js";
-import { whyUnreached } from "../../../util/unreached-words.js";
+import { whyUnreached } from "../../../util/text/why-unreached.js";
 import { type Access, readAccess } from "../auth/access.js";
 import type { EmailOptions } from "../options.js";
 

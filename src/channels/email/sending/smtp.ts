@@ -3,7 +3,7 @@ import { ChannelError, messageOf } from "../../../errors.js";
 import { linked } from "../../../util/async/linked.js";
 import { within } from "../../../util/async/within.js";
 import { codeOf } from "../../../util/error-code.js";
-import { whyUnreached } from "../../../util/unreached-words.js";
+import { whyUnreached } from "../../../util/text/why-unreached.js";
 import { readAccess } from "../auth/access.js";
 import type { EmailOptions } from "../options.js";
 

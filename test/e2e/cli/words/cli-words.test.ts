@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { projectFile } from "../../support/project.js";
-import { openCli } from "../../support/worlds/cli.js";
+import { projectFile } from "../../../support/project.js";
+import { openCli } from "../../../support/worlds/cli.js";
 
 describe("a word that the command line does not know", () => {
   it("is named by help, at any depth", async () => {

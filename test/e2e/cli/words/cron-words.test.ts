@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { until } from "../../support/engine/engine-kit.js";
-import { openCli } from "../../support/worlds/cli.js";
-import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { openCli } from "../../../support/worlds/cli.js";
+import { startCliGateway, withModel } from "../../../support/worlds/cli-gateway.js";
 
 describe("cron on the command line", () => {
   it("says that a run waits while no gateway runs, and that it ended once one has", async () => {
