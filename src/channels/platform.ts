@@ -36,6 +36,8 @@ export interface CommonSection {
 export interface Platform<Section extends CommonSection> {
   /** The section `channels.<name>` of the config. */
   readonly section: z.ZodType<Section>;
+  /** False: what the section says keeps the channel off although it is switched on. A change of that counts at once. */
+  readonly isPermitted?: (section: Section) => boolean;
   /** Keys of the section that only the file, or who has the gateway's token, may change. */
   readonly guarded?: readonly string[];
   /** What a section that is switched on cannot do without, as a sentence. */

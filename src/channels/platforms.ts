@@ -46,6 +46,12 @@ export function whatLacks<K extends PlatformName>(name: K, sections: SomeSection
   return section === undefined ? undefined : platforms[name].lacks?.(section);
 }
 
+/** Whether the section lets the channel run, where there is one. */
+export function isPermitted<K extends PlatformName>(name: K, sections: SomeSections): boolean {
+  const section: Sections[K] | undefined = sections[name];
+  return section !== undefined && platforms[name].isPermitted?.(section) !== false;
+}
+
 /** How replies are cut on platforms that say so while they are off. */
 export async function shapeOf(name: PlatformName): Promise<Shape | undefined> {
   return await platforms[name].shape?.();

@@ -3,7 +3,7 @@ import { findTimeZone } from "./context.js";
 import { CommandError, exitCodes } from "./exit.js";
 import { RequestRefused } from "./gateway/api-client.js";
 import { withClient } from "./gateway/with-client.js";
-import { print, printJson } from "./text/output.js";
+import { print, printJson, printNote } from "./text/output.js";
 
 interface Times {
   readonly at?: string;
@@ -49,10 +49,27 @@ export function addCronAdd(cron: Command, version: string): void {
     .action(async (prompt: string | undefined, { json, ...flags }: AddFlags) => {
       const body = toJob(prompt, flags);
       const answer = await withClient(version, "begin", (client) => client.post("/api/cron", body)).catch(asUsage);
+      const { chatOfJob, lineOfJob } = await import("./text/cron.js");
+      await warnOfOff(chatOfJob(answer));
       if (json) return printJson(answer);
-      const { lineOfJob } = await import("./text/cron.js");
       print(`Added ${lineOfJob(answer, await findTimeZone())}`);
     });
+}
+
+/** Answers to a chat on a channel that is off are kept, and nobody sees them. */
+async function warnOfOff(chat: string): Promise<void> {
+  const [{ channelOf }, { keysAt }, { openContext }] = await Promise.all([
+    import("../events/session-key.js"),
+    import("../config/shape.js"),
+    import("./context.js"),
+  ]);
+  const channel = channelOf(chat);
+  const { channels } = (await openContext()).loaded.config;
+  const isOn = Object.entries(channels).some(([name, section]) => name === channel && section?.enabled === true);
+  if (!isOn && keysAt(["channels"])?.includes(channel) === true)
+    printNote(
+      `${channel} is not switched on, so answers of this job wait until it is. Set it up with: maxclaw onboard`,
+    );
 }
 
 /** What the gateway refuses of such a command was wrong on the command line. */

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { readVersion } from "../util/version.js";
 import { addPackagesCommands } from "./commands/care/add.js";
 import { addBackupCommand } from "./commands/care/backup.js";
@@ -19,6 +19,7 @@ import { addCompletionCommand } from "./commands/completion.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
 import { addGatewayCommand } from "./commands/gateway.js";
+import { addHelpCommands } from "./commands/help.js";
 import { addMcpCommand } from "./commands/mcp.js";
 import { addModelsCommand } from "./commands/models.js";
 import { addOnboardCommand } from "./commands/onboard.js";
@@ -39,6 +40,11 @@ export function createProgram(onReady: () => void = () => undefined): Command {
   const program = new Command("maxclaw")
     .description("Your own assistant on Telegram, a web page and in the terminal.")
     .version(version, "-V, --version", "Show the version")
+    .addOption(new Option("-v").hideHelp())
+    .on("option:v", () => {
+      print(version);
+      throw new CommanderError(0, "commander.version", version);
+    })
     .helpOption("-h, --help", "Show help")
     .showHelpAfterError("Run maxclaw --help for the commands, maxclaw <command> --help for one of them.")
     .exitOverride()
@@ -78,5 +84,6 @@ export function createProgram(onReady: () => void = () => undefined): Command {
     .command("version")
     .description("Show the version")
     .action(() => print(`maxclaw ${version}`));
+  addHelpCommands(program);
   return program;
 }

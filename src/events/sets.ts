@@ -1,4 +1,5 @@
-import { catalogue, type EventSpec, type EventType } from "./catalogue.js";
+import type { EventSpec } from "./catalogue/spec.js";
+import { catalogue, type EventType } from "./catalogue.js";
 
 function typesWhere(matches: (spec: EventSpec, type: EventType) => boolean): ReadonlySet<EventType> {
   // The keys of the catalogue are the event types, which Object.keys does not tell.

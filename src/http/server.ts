@@ -1,5 +1,7 @@
+import { lookup } from "node:dns/promises";
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { ConfigError } from "../errors.js";
 import { createConnectionSlots } from "./connection-slots.js";
@@ -38,10 +40,12 @@ export async function openHttpServer(
   const { host, token, log } = settings;
   if (token === "")
     throw new ConfigError("The gateway's token is empty. Set one of at least a few characters, or none.");
-  if (token === undefined && !isLoopbackHost(host))
+  if (token === undefined && !isLoopbackHost(host)) {
+    await assertOwnAddress(host);
     throw new ConfigError(
       `The gateway would listen on ${host}, which others can reach. Set gateway.token, or gateway.host to 127.0.0.1.`,
     );
+  }
 
   let port = settings.port;
   const guard = createGuard(settings, () => port);
@@ -148,4 +152,19 @@ function toBrokenRequest(code: string | undefined): FaultReply {
   if (code === "HPE_HEADER_OVERFLOW")
     return { status: 431, code: "bad_request", error: "The request's headers are too large." };
   return { status: 400, code: "bad_request", error: "This is not an HTTP request." };
+}
+
+/**
+ * Resolves where this machine has the address, or one that the name means.
+ *
+ * @throws as listening there would
+ */
+async function assertOwnAddress(host: string): Promise<void> {
+  const plain = host.replace(/^\[(.*)\]$/, "$1");
+  const found = (await lookup(plain, { all: true })).map(({ address }) => address);
+  const own = Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address));
+  if (found.some((address) => ["0.0.0.0", "::", ...own].includes(address))) return;
+  throw Object.assign(new Error(`${host} is not an address of this machine`), {
+    ...{ code: "EADDRNOTAVAIL", syscall: "listen" },
+  });
 }

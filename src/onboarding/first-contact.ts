@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Channel, OwnChannelContext, PublishOutcome, ReceivedMessage } from "../channels/channel.js";
 import { openPlatform, type PlatformName, tryPlatform } from "../channels/platforms.js";
 import type { LoadedConfig } from "../config/load.js";
-import { messageOf } from "../errors.js";
+import { ChannelError, messageOf } from "../errors.js";
 import { silentLog } from "../log.js";
 import { linked } from "../util/async/linked.js";
 import { newId } from "../util/ids.js";
@@ -37,7 +37,7 @@ export class FirstContact {
   /**
    * Logs in once. Resolves with how people find it there.
    *
-   * @throws {Error} with one sentence: what the platform said, without the token
+   * @throws {Error} what the platform said, without the token: of a {@link ChannelError} a sentence, else the end of one
    */
   async logIn(signal: AbortSignal): Promise<string | undefined> {
     using scope = linked(signal, tryMs);
@@ -107,6 +107,7 @@ export class FirstContact {
   #fail(error: unknown, signal: AbortSignal): never {
     signal.throwIfAborted();
     const said = this.#loaded.secrets.reduce((text, secret) => text.replaceAll(secret, "***"), messageOf(error));
+    if (error instanceof ChannelError) throw new ChannelError(said.replace(/\.$/, ""), { cause: error });
     throw new Error(said.replace(/\.$/, ""), { cause: error });
   }
 }

@@ -28,7 +28,7 @@ const claimName = "changing";
  * @throws {PackageError} in words; the home is as it was
  */
 export async function addOption(home: string, name: string, isInUse: boolean): Promise<void> {
-  assertKnown(name);
+  assertOption(name);
   await changing(home, async (folder, before, assertHeld) => {
     const options = [...new Set([...(before?.options ?? []).filter(isKnown), name])].sort();
     const { package: own, lock } = lockFor(packagesOf(options), readLock());
@@ -121,7 +121,8 @@ function isKnown(name: string): boolean {
   return Object.hasOwn(packageOptions, name);
 }
 
-function assertKnown(name: string): void {
+/** @throws {PackageError} there is nothing of that name to add */
+export function assertOption(name: string): void {
   if (isKnown(name)) return;
   throw new PackageError(`${name} cannot be added. There is: ${Object.keys(packageOptions).join(", ")}.`);
 }

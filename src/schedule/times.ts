@@ -106,6 +106,8 @@ class CronTimes implements Times {
 
   #parseMoment(text: string, timeZone: string, now: number): number {
     const trimmed = text.trim();
+    const day = /^\d{4}-\d\d-\d\d/.exec(trimmed)?.[0];
+    if (day !== undefined && !isDay(day)) throw wrong(`${day} is not a day of the calendar.`);
     const isMoment = /(?:Z|[+-]\d\d:?\d\d)$/i.test(trimmed);
     const at = isMoment ? Date.parse(trimmed) : this.#readLocalTime(trimmed, timeZone);
     if (Number.isNaN(at))
@@ -126,6 +128,12 @@ class CronTimes implements Times {
       return Number.NaN;
     }
   }
+}
+
+/** What reads dates takes 30 February for 2 March. */
+function isDay(day: string): boolean {
+  const at = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day);
 }
 
 function assertTimeZone(timeZone: string): void {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { replaceFile } from "../util/files/replace-file.js";
@@ -31,6 +32,8 @@ export interface SystemdOptions {
   readonly systemFolder?: string | undefined;
   /** The account whose session this is. */
   readonly user: string;
+  /** What is there while systemd runs the machine: see sd_booted(3). */
+  readonly bootMark?: string | undefined;
 }
 
 /** Services of systemd, for a user or for the machine. */
@@ -41,12 +44,22 @@ export class Systemd implements ServiceManager {
   readonly #unit: string;
   readonly #run: RunProgram;
   readonly #user: string;
+  readonly #bootMark: string;
 
-  constructor({ scope, name, run, configFolder, systemFolder = "/etc/systemd/system", user }: SystemdOptions) {
+  constructor({
+    scope,
+    name,
+    run,
+    configFolder,
+    user,
+    systemFolder = "/etc/systemd/system",
+    bootMark = "/run/systemd/system",
+  }: SystemdOptions) {
     this.scope = scope;
     this.#unit = `${name}.service`;
     this.#run = run;
     this.#user = user;
+    this.#bootMark = bootMark;
     this.file = join(scope === "user" ? join(configFolder, "systemd", "user") : systemFolder, this.#unit);
   }
 
@@ -56,7 +69,7 @@ export class Systemd implements ServiceManager {
   }
 
   async install(plan: ServicePlan, { force, start }: InstallOptions): Promise<readonly string[]> {
-    await this.#assertThere();
+    await this.#assertThere("start");
     const text = await this.#text();
     if (!force) assertReplaceable({ file: this.file, text, home: text && homeIn(text) }, plan.home);
     const canNotify = (await this.#run("systemd-notify", ["--version"]))?.code === 0;
@@ -72,7 +85,7 @@ export class Systemd implements ServiceManager {
   }
 
   async uninstall(): Promise<void> {
-    await this.#assertThere();
+    await this.#assertThere("remove");
     const text = await this.#text();
     assertRemovable({ file: this.file, text });
     await this.#control(["disable", "--now", this.#unit]);
@@ -95,7 +108,7 @@ export class Systemd implements ServiceManager {
   }
 
   async status(): Promise<ServiceStatus> {
-    await this.#assertThere();
+    await this.#assertThere("start");
     const { stdout } = await this.#control(["show", this.#unit, `--property=${shown.join(",")}`]);
     const now = new Map(
       stdout.split("\n").map((line) => [line.split("=", 1)[0] ?? "", line.slice(line.indexOf("=") + 1)]),
@@ -140,12 +153,13 @@ export class Systemd implements ServiceManager {
       "--lines",
       String(lines),
       "--no-pager",
+      "--quiet",
       ...(follow ? ["--follow"] : []),
     ];
   }
 
   async #change(verb: "start" | "stop" | "restart"): Promise<void> {
-    await this.#assertThere();
+    await this.#assertThere(verb === "stop" ? "stop" : "start");
     if ((await this.#text()) === undefined) throw notInstalled(this.file);
     // Anyone who starts it by hand has looked at why it failed.
     if (verb !== "stop") await this.#systemctl(["reset-failed", this.#unit]);
@@ -166,10 +180,25 @@ export class Systemd implements ServiceManager {
     ];
   }
 
-  async #assertThere(): Promise<void> {
+  async #assertThere(wanted: Wanted): Promise<void> {
     const asked = await this.#run("systemctl", [...this.#whose(), "show", "--property=Version"]);
     if (asked?.code === 0) return;
-    throw new ServiceError(unavailable(this.scope, this.#user, asked), { kind: "unavailable" });
+    throw new ServiceError(await this.#whyNot(asked, wanted), { kind: "unavailable" });
+  }
+
+  async #whyNot(asked: ProgramResult | undefined, wanted: Wanted): Promise<string> {
+    const otherwise = adviceFor(wanted, (await this.#text()) === undefined ? undefined : this.file);
+    if (asked === undefined) return `There is no systemd on this machine (no program systemctl). ${otherwise}`;
+    if (!existsSync(this.#bootMark)) return `systemd does not run on this machine. ${otherwise}`;
+    const said = saidBy(asked);
+    if (this.scope === "system") return `systemd cannot be reached: ${said} ${otherwise}`;
+    const inVain = `The services of ${this.#user} cannot be reached: ${said}`;
+    if (this.#user === "root")
+      return `${inVain} For root there is the service of the machine: maxclaw service install --system`;
+    return (
+      `${inVain} Log in as ${this.#user} by ssh or at the machine, not by su or sudo. ` +
+      "For a service of the machine, as root: maxclaw service install --system"
+    );
   }
 
   async #control(args: readonly string[]): Promise<ProgramResult> {
@@ -210,16 +239,20 @@ function failureOf(of: (key: string) => string): readonly string[] {
   return [`It failed (${why}). Look at maxclaw service logs, then: maxclaw service start`];
 }
 
-function unavailable(scope: ServiceScope, user: string, asked: ProgramResult | undefined): string {
-  const otherwise = "Start it by other means, e.g. in a container, or from cron: @reboot maxclaw gateway";
-  if (asked === undefined) return `There is no systemd on this machine (no program systemctl). ${otherwise}`;
-  const said = saidBy(asked);
-  if (scope === "system" || /not been booted with systemd/.test(said))
-    return `systemd does not run on this machine: ${said} ${otherwise}`;
-  return (
-    `The services of ${user} cannot be reached: ${said} Log in as ${user} by ssh or at the machine, not by su or sudo. ` +
-    "For a service of the machine, as root: maxclaw service install --system"
-  );
+/** What somebody who finds no systemd was about to do. */
+type Wanted = "start" | "stop" | "remove";
+
+function adviceFor(wanted: Wanted, file: string | undefined): string {
+  switch (wanted) {
+    case "start":
+      return "Let something else start the gateway, e.g. a container, or cron with this line: @reboot maxclaw gateway";
+    case "stop":
+      return "A gateway that runs is stopped where it was started, or by: kill PID. Its pid: maxclaw status";
+    case "remove":
+      return file === undefined ? "There is nothing to remove." : `Remove this file yourself: ${file}`;
+    default:
+      return wanted satisfies never;
+  }
 }
 
 function saidBy({ stderr, stdout, code }: ProgramResult): string {

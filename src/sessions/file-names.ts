@@ -32,6 +32,20 @@ export function hashedFileName(key: string): string {
   return `${encoded.slice(0, maxNameBytes - 17).replace(/%[0-9a-f]?$/, "")}~${digest}`;
 }
 
+/** The key in the usual name of a session's log; undefined for other files, and for names that do not hold their whole key. */
+export function keyOfLogName(file: string): string | undefined {
+  const name = file.endsWith(logSuffix) ? file.slice(0, -logSuffix.length) : "";
+  const [, channel, chat] = /^([^_~]+)_([^~]+)$/.exec(name) ?? [];
+  if (channel === undefined || chat === undefined) return undefined;
+  try {
+    const key = `${decodeURIComponent(channel)}:${decodeURIComponent(chat)}`;
+    return sessionFileName(key) === name ? key : undefined;
+  } catch {
+    // Bytes that are not text.
+    return undefined;
+  }
+}
+
 /** The name that the Go maxclaw gave the same session. */
 export function goFileName(key: string): string {
   return key.replace(/[^A-Za-z0-9_-]/g, "_");

@@ -7,6 +7,8 @@ import { UpdateError } from "./error.js";
 import type { Staged } from "./install.js";
 
 const limitMs = 10 * 60_000;
+/** How the machine is set up: its time, its language, where its libraries and temporary files are. */
+const needed = ["TZ", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH"];
 
 interface Ran {
   readonly code: number | null;
@@ -39,13 +41,12 @@ export async function tryVersion({ version, folder }: Staged, copy: string, sign
 }
 
 function runProgram(program: string, args: readonly string[], home: string, signal: AbortSignal): Promise<Ran> {
-  const { NANOBOT_HOME: _older, ...env } = programEnvironment();
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,
       [program, ...args],
       {
-        env: { ...env, MAXCLAW_HOME: home },
+        env: environmentFor(home),
         timeout: limitMs,
         killSignal: "SIGKILL",
         maxBuffer: 256 * 1024 * 1024,
@@ -57,6 +58,13 @@ function runProgram(program: string, args: readonly string[], home: string, sign
       },
     );
   });
+}
+
+/** Nobody has judged this version yet: it gets no key, no token and no address of the caller's. */
+function environmentFor(home: string): NodeJS.ProcessEnv {
+  const { PATH, ...all } = programEnvironment();
+  const kept = needed.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const]));
+  return { ...Object.fromEntries(kept), PATH, HOME: home, MAXCLAW_HOME: home };
 }
 
 function isJson(text: string): boolean {

@@ -197,7 +197,9 @@ class Attempt {
 function inWords(error: unknown): string {
   const code = codeOf(error) ?? (error instanceof Error ? codeOf(error.cause) : undefined);
   const isFull = code === "ENOSPC" || code === "EDQUOT";
-  return isFull ? "The disk is full. Free some space and run the command again." : messageOf(error);
+  if (isFull) return "The disk is full. Free some space and run the command again.";
+  const said = messageOf(error);
+  return /[.!?]$/.test(said) ? said : `${said}.`;
 }
 
 class TakenBack extends Error {}

@@ -78,7 +78,7 @@ const refused = /^(?:EACCES|EPERM|EROFS)$/;
 const changed = /EINTEGRITY|integrity checksum failed/i;
 const damaged = /TAR_BAD_ARCHIVE|TAR_ABORT|TAR_ENTRY|zlib|ENOTDIR/i;
 const again = "Run the command again.";
-const whichRegistry = "look at which registry npm uses: npm config get registry";
+const whichRegistry = "look at which registry npm uses (npm config get registry).";
 const aside = /^(?:A complete log of this run|Log files were not written|You can rerun the command|$)/;
 
 /** What npm's own words come down to. */
@@ -110,11 +110,10 @@ function failure(said: string, code: number | string): NpmError {
       "The file is damaged, or it is not a package of npm.",
       `${again} If it fails again, get the file again.`,
     );
-  if (/^(?:E404|ETARGET|E401|E403)$/.test(named))
-    return new NpmError(
-      `The package registry does not allow the download${byName}.`,
-      `To find out why, ${whichRegistry}`,
-    );
+  if (/^(?:E404|ETARGET)$/.test(named))
+    return new NpmError(`The package registry does not have it${byName}.`, `To find out why, ${whichRegistry}`);
+  if (/^(?:E401|E403)$/.test(named))
+    return new NpmError(`The package registry does not let us in${byName}.`, `To find out why, ${whichRegistry}`);
   if (offline.test(named) || /premature close|socket hang up|network|ERR_STREAM|aborted/i.test(said))
     return new NpmError(
       `The package registry could not be reached${byName}.`,

@@ -1,4 +1,5 @@
 import { ChannelError, messageOf } from "../../errors.js";
+import { whyUnreached } from "../../util/text/why-unreached.js";
 
 // The library's errors are known by their shape, because it is imported only where the channel is on. They must not become
 // a `cause`: they hold the request's body and, for interactions, a token in the address.
@@ -122,6 +123,14 @@ export function fatalClose(code: number): ChannelError | undefined {
   }
 }
 
+/** Something answers, but not as Discord does. */
+export function notDiscord(): ChannelError {
+  return new ChannelError(
+    "Discord cannot be reached: what answers there is not Discord. Check channels.discord.apiRoot.",
+    { retryable: true },
+  );
+}
+
 function refusalIn(error: unknown): Refusal | undefined {
   if (!(error instanceof Error) || !error.name.startsWith("DiscordAPIError")) return undefined;
   const status = statusIn(error) ?? 400;
@@ -146,7 +155,7 @@ function codeOf(error: unknown): string {
 }
 
 function reasonOf(error: unknown): string {
-  return codeOf(error) || messageOf(error);
+  return whyUnreached(error) ?? (codeOf(error) || messageOf(error));
 }
 
 const connectCodes = [

@@ -18,8 +18,19 @@ export const discordPlatform: Platform<DiscordSection> = {
   },
 
   async logIn({ token = "", apiRoot }, _scope, signal) {
-    const { openRest } = await import("./api.js");
+    const [{ openRest }, { callError, notDiscord }] = await Promise.all([
+      import("./api.js"),
+      import("./discord-error.js"),
+    ]);
     const { client } = await openRest({ token, apiRoot });
-    return account.safeParse(await client.get("/users/@me", { signal })).data?.username;
+    let said: unknown;
+    try {
+      said = await client.get("/users/@me", { signal });
+    } catch (error) {
+      throw signal.aborted ? error : callError(error, undefined);
+    }
+    const { data } = account.safeParse(said);
+    if (data === undefined) throw notDiscord();
+    return data.username;
   },
 };

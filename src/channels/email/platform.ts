@@ -4,6 +4,8 @@ import { type EmailSection, email } from "./section.js";
 export const emailPlatform: Platform<EmailSection> = {
   section: email,
 
+  isPermitted: ({ consentGranted }) => consentGranted,
+
   guarded: ["accessTokenFile", "tlsCaFile", "oauth"],
 
   async open(section, scope) {

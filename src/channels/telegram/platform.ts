@@ -17,8 +17,15 @@ export const telegramPlatform: Platform<TelegramSection> = {
   },
 
   async logIn({ token = "", apiRoot, proxy }, _scope, signal) {
-    const { openApi, toGrammySignal } = await import("./api.js");
+    const [{ openApi, toGrammySignal }, { pollError }] = await Promise.all([
+      import("./api.js"),
+      import("./telegram-error.js"),
+    ]);
     const { api } = await openApi({ token, apiRoot, proxy });
-    return `@${(await api.getMe(toGrammySignal(signal))).username}`;
+    try {
+      return `@${(await api.getMe(toGrammySignal(signal))).username}`;
+    } catch (error) {
+      throw signal.aborted ? error : pollError(error, false);
+    }
   },
 };

@@ -1,6 +1,7 @@
 import type { GrammyError, HttpError } from "grammy";
 import { ChannelError, messageOf } from "../../errors.js";
 import { codeOf } from "../../util/error-code.js";
+import { whyUnreached } from "../../util/text/why-unreached.js";
 
 // By name: grammy is imported only where the channel is on. Its own errors must not become a `cause`, because the
 // address inside them holds the token.
@@ -96,9 +97,13 @@ function waitOf(seconds: number | undefined): number | undefined {
 
 /** The part behind "reason:" names host and code, without the address that holds the token. */
 function networkReason(error: unknown): string {
+  const why = whyUnreached(error);
+  if (why !== undefined) return why;
   const inner = isNetworkFailure(error) ? error.error : error;
+  if (inner instanceof Error && "type" in inner && inner.type === "invalid-json")
+    return "what answers there is not Telegram: check channels.telegram.apiRoot and proxy";
   const reason = / reason: (.+)$/s.exec(messageOf(inner))?.[1];
-  return reason ?? codeOf(inner) ?? (isNetworkFailure(error) ? error.message : "the request failed");
+  return reason ?? codeOf(inner) ?? "the request failed";
 }
 
 const connectCodes = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN"];

@@ -89,14 +89,27 @@ export async function showLogs({
   lines,
   ...flags
 }: ServiceFlags & { readonly follow?: true; readonly lines: number }): Promise<void> {
-  const { manager } = open(flags);
+  const { manager, run } = open(flags);
   await told(async () => {
+    await noteSilence(manager, run);
     const command = manager.logCommand({ follow: follow === true, lines });
     const code = command === undefined ? undefined : await runShown(command);
     if (code === undefined)
       throw new CommandError("The system keeps no log of this service here. The gateway's own: maxclaw logs");
     if (code !== 0) process.exitCode = exitCodes.failure;
   });
+}
+
+/** An empty log looks like one that was not found: says which of the two it is. */
+async function noteSilence(manager: ServiceManager, run: RunProgram): Promise<void> {
+  const [file, ...args] = manager.logCommand({ follow: false, lines: 1 }) ?? [];
+  const looked = file === undefined ? undefined : await run(file, args);
+  if (looked === undefined || looked.stdout.trim() !== "") return;
+  printNote(
+    (await manager.installedHome()) === undefined
+      ? "The service is not installed, so the system has no log of it. Install it with: maxclaw service install. The gateway's own log: maxclaw logs"
+      : "The system has kept no line of this service. It has not started yet, or this account may not read them. The gateway's own log: maxclaw logs",
+  );
 }
 
 function open({ system, name }: ServiceFlags): { readonly manager: ServiceManager; readonly run: RunProgram } {

@@ -18,13 +18,21 @@ export function addCronCommand(program: Command, version: string): void {
   addHistory(cron, version);
 }
 
+async function ask(version: string, path: string): Promise<unknown> {
+  const { withoutGateway } = await import("../text/cron.js");
+  return await withClient(version, "look", async (client, isOwn) => {
+    const answer = await client.get(path);
+    return isOwn ? withoutGateway(answer) : answer;
+  });
+}
+
 function addList(cron: Command, version: string): void {
   cron
     .command("list")
     .description("List the jobs of all chats")
     .option("--json", "as JSON")
     .action(async ({ json }: { readonly json?: true }) => {
-      const answer = await withClient(version, "look", (client) => client.get("/api/cron"));
+      const answer = await ask(version, "/api/cron");
       if (json) return printJson(answer);
       const { printJobs } = await import("../text/cron.js");
       printJobs(answer, await findTimeZone());
@@ -99,7 +107,7 @@ function addHistory(cron: Command, version: string): void {
     .option("--json", "as JSON")
     .action(async (id: string | undefined, { limit, json }: { readonly limit: number; readonly json?: true }) => {
       const query = new URLSearchParams({ limit: String(limit), ...(id === undefined ? {} : { jobId: id }) });
-      const answer = await withClient(version, "look", (client) => client.get(`/api/cron/history?${query}`));
+      const answer = await ask(version, `/api/cron/history?${query}`);
       if (json) return printJson(answer);
       const { printRuns } = await import("../text/cron.js");
       printRuns(answer, await findTimeZone());

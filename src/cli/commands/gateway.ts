@@ -100,7 +100,7 @@ async function runGateway(
       });
     } catch (error) {
       const { explainStart } = await import("../gateway/start-failure.js");
-      const explained = explainStart(error, flags.port ?? settings.port);
+      const explained = explainStart(error, host ?? settings.host, flags.port ?? settings.port);
       // stderr gets it as the last word of the command; a service may have no stderr that is kept.
       createLog({ level: "error", file, stderr: false, secrets: loaded.secrets }).error("the gateway did not start", {
         error: explained,

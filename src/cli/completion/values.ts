@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { keysAt } from "../../config/shape.js";
 import { presets } from "../../providers/catalogue/presets.js";
 import { mark } from "../../service/manager.js";
+import { keyOfLogName } from "../../sessions/file-names.js";
 import { type CommandContext, openContext } from "../context.js";
 import type { ValueName } from "./tree.js";
 
@@ -44,24 +45,9 @@ async function allValues(name: ValueName): Promise<readonly string[]> {
 
 /** By the names of their files. Keys that are too long for one are left out. */
 async function sessionKeys({ loaded }: CommandContext): Promise<readonly string[]> {
-  const suffix = ".events.jsonl";
   const folder = join(loaded.config.agents.defaults.workspace, ".sessions");
   const names = await readdir(folder).catch(() => []);
-  const keys = names.flatMap((file) => {
-    const [, channel, chat] =
-      /^([a-z0-9-]+)_([^~]+)$/.exec(file.endsWith(suffix) ? file.slice(0, -suffix.length) : "") ?? [];
-    return channel === undefined || chat === undefined ? [] : [`${channel}:${decoded(chat)}`];
-  });
-  return keys.slice(0, mostValues);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // Bytes that are not text: it is shown as the file is called.
-    return text;
-  }
+  return names.flatMap((file) => keyOfLogName(file) ?? []).slice(0, mostValues);
 }
 
 function modelsOf({ loaded }: CommandContext): readonly string[] {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { plain } from "../../config/faults/suggest.js";
+import { plain } from "../../util/text/suggest.js";
 import { CommandError } from "../exit.js";
 import { type ApiClient, RequestRefused } from "./api-client.js";
 

@@ -1,11 +1,11 @@
-import { messageOf } from "../../errors.js";
+import { ChannelError, messageOf } from "../../errors.js";
 import { FirstContact, type OfferedChannel, offeredChannels } from "../../onboarding/first-contact.js";
 import { CommandError } from "../exit.js";
 import { usage } from "./flags.js";
 import { askMailbox, lacksOfMailbox, setMailbox } from "./mailbox.js";
 import { findOwner } from "./owner-step.js";
 import type { Choice } from "./prompts.js";
-import { type Setup, tell, textAt } from "./setup.js";
+import { report, type Setup, textAt } from "./setup.js";
 
 const titles: Readonly<Record<OfferedChannel, string>> = { telegram: "Telegram", discord: "Discord", email: "Email" };
 const tokenFrom = {
@@ -76,14 +76,15 @@ async function triedLogin(
       const lacks = name === "email" ? lacksOfMailbox(setup) : undefined;
       if (lacks !== undefined) throw new Error(lacks);
       const account = await new FirstContact(name, await draft.preview(), draft.home).logIn(signal);
-      tell(setup, `${titles[name]} lets us in${account === undefined ? "" : ` as ${account}`}.`, "success");
+      report(setup, `${titles[name]} lets us in${account === undefined ? "" : ` as ${account}`}.`, "success");
       return { name: account };
     } catch (error) {
       signal.throwIfAborted();
-      const sentence = `${titles[name]} does not let us in: ${messageOf(error).replace(/\.$/, "")}.`;
+      const said = `${messageOf(error).replace(/\.$/, "")}.`;
+      const sentence = error instanceof ChannelError ? said : `${titles[name]} does not let us in: ${said}`;
       if (prompts === undefined)
         throw new CommandError(`${sentence} The channel was not written. --offline writes it without a test.`);
-      tell(setup, sentence, "warn");
+      report(setup, sentence, "warn");
       const next = await prompts.choose("What now?", [
         { value: "login", label: name === "email" ? "Type the login again" : "Type another token" },
         { value: "again", label: "Try again" },

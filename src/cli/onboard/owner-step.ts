@@ -3,7 +3,7 @@ import { FirstContact, newCode, type OfferedChannel, type Person } from "../../o
 import { linked } from "../../util/async/linked.js";
 import { problemOfOwner } from "./flags.js";
 import type { Choice } from "./prompts.js";
-import { type Setup, tell } from "./setup.js";
+import { report, type Setup } from "./setup.js";
 
 type Way = "write" | "id" | "later";
 
@@ -29,7 +29,7 @@ export async function findOwner(
     return first;
   }
   if (prompts === undefined) {
-    tell(setup, `Nobody is an owner on ${name} yet: give your id with --owner.`, "warn");
+    report(setup, `Nobody is an owner on ${name} yet: give your id with --owner.`, "warn");
     return undefined;
   }
   return await askOwner(setup, name, account);
@@ -42,7 +42,7 @@ async function askOwner(setup: Setup, name: OfferedChannel, account: string | un
   const isTaken = setup.runningChannels.includes(name);
   const canListen = contact.canListen && !isTaken && flags.offline !== true;
   if (isTaken)
-    tell(setup, `The gateway that runs is connected to ${name}, so this command cannot listen there.`, "warn");
+    report(setup, `The gateway that runs is connected to ${name}, so this command cannot listen there.`, "warn");
   const ways: readonly Choice<Way>[] = [
     ...(canListen ? [{ value: "write", label: "I write to it now", hint: "the surest way" } as const] : []),
     { value: "id", label: name === "email" ? "This address:" : "I type my id" },
@@ -107,10 +107,10 @@ async function listened(
     waiting.abort();
     await wait;
   }
-  if (failure !== undefined) tell(setup, `That did not work: ${failure}.`, "warn");
+  if (failure !== undefined) report(setup, `That did not work: ${failure}.`, "warn");
   if (found === undefined) return undefined;
   const shown = found.name === undefined ? found.id : `${found.name} (${found.id})`;
-  tell(setup, `It was ${shown}, who now has a test message.`, "success");
+  report(setup, `It was ${shown}, who now has a test message.`, "success");
   return found;
 }
 
@@ -119,11 +119,15 @@ async function greet(setup: Setup, name: OfferedChannel, id: string): Promise<vo
   const contact = new FirstContact(name, await setup.draft.preview(), setup.draft.home);
   try {
     await contact.greet(id, setup.signal);
-    tell(setup, `A test message was sent to ${name}:${id}.`, "success");
+    report(setup, `A test message was sent to ${name}:${id}.`, "success");
   } catch (error) {
     setup.signal.throwIfAborted();
     const hint = name === "email" ? "" : " Write to it there first: it must not begin by itself.";
-    tell(setup, `The test message did not reach ${name}:${id}: ${messageOf(error).replace(/\.$/, "")}.${hint}`, "warn");
+    report(
+      setup,
+      `The test message did not reach ${name}:${id}: ${messageOf(error).replace(/\.$/, "")}.${hint}`,
+      "warn",
+    );
   }
 }
 

@@ -6,9 +6,18 @@ export interface Choice<T extends string> {
   readonly value: T;
   readonly label?: string | undefined;
   readonly hint?: string | undefined;
+  /** For what is not in the list: offered where nothing else has what is typed. */
+  readonly isOther?: true;
 }
 
-/** With more it is easier to type a part of the name. */
+/** What was chosen from a list that can be searched. */
+export interface Found<T extends string> {
+  readonly value: T;
+  /** The search, where it is not a part of what was chosen. */
+  readonly typed: string;
+}
+
+/** Shown at a time. */
 const mostInList = 12;
 
 /** Questions on the terminal, on stderr: stdout has what was done. Each of them throws {@link Stopped}. */
@@ -27,11 +36,31 @@ export class Prompts {
     return answerOf(await clack.select<string>({ ...this.#around, ...listOf(message, choices, initial) }), choices);
   }
 
-  /** From a list that may be long: typing a part of a name shows those that have it. */
-  async find<T extends string>(message: string, choices: readonly Choice<T>[], initial?: T): Promise<T> {
-    if (choices.length <= mostInList) return await this.choose(message, choices, initial);
-    const list = { ...listOf(message, choices, initial), maxItems: mostInList, placeholder: "Type to search" };
-    return answerOf(await clack.autocomplete<string>({ ...this.#around, ...list }), choices);
+  /** From a list of names: typing a part of one shows those that have it, and its full name shows that one alone. */
+  async find<T extends string>(message: string, choices: readonly Choice<T>[], initial?: T): Promise<Found<T>> {
+    const isOther = new Set(choices.filter((one) => one.isOther).map(({ value }): string => value));
+    const { options, ...list } = listOf(message, choices, initial);
+    let typed = "";
+    const matches = ({ value, label = value }: Choice<string>, search: string): boolean => {
+      const wanted = search.trim().toLowerCase();
+      if (choices.some((one) => one.value.toLowerCase() === wanted)) return value.toLowerCase() === wanted;
+      return `${value}\n${label}`.toLowerCase().includes(wanted);
+    };
+    const filter = (search: string, { value }: { readonly value: string }): boolean => {
+      const shown = choices.filter((one) => matches(one, search));
+      return shown.some((one) => one.value === value) || (shown.length === 0 && isOther.has(value));
+    };
+    const answer = await clack.autocomplete<string>({
+      ...{ ...this.#around, ...list, filter, maxItems: mostInList },
+      options() {
+        typed = this.userInput.trim();
+        return options;
+      },
+      validate: (value) => (value === undefined ? "Nothing has that name. Type less of it." : undefined),
+    });
+    const value = answerOf(answer, choices);
+    const label = choices.find((one) => one.value === value)?.label ?? value;
+    return { value, typed: label.toLowerCase().includes(typed.toLowerCase()) ? "" : typed };
   }
 
   /** As {@link choose}; undefined when `over` aborts first, because nobody has to answer any more. */

@@ -2,21 +2,23 @@ import { type ProviderTrial, tryProvider } from "../../onboarding/try-provider.j
 import { misplacedKey } from "../../providers/catalogue/presets.js";
 import { CommandError } from "../exit.js";
 import { reference, usage } from "./flags.js";
+import { setUpModel } from "./model-step.js";
 import type { Choice } from "./prompts.js";
-import { isLocal, keyVariable, needsAddress, offeredProviders, usualAddress, withProvider } from "./providers.js";
-import { type Setup, tell, textAt } from "./setup.js";
+import { isLocal, keyVariable, needsAddress, offeredProviders, usualAddress } from "./providers.js";
+import { report, type Setup, textAt } from "./setup.js";
 
 type Pick = "as it is" | "another" | string;
 
 /** Who runs the model, with a key that was tried, and which model. Resolves with what was chosen; undefined: nothing. */
 export async function setUpProvider(setup: Setup): Promise<string | undefined> {
   const name = setup.flags.provider ?? (await chosenProvider(setup));
-  if (name === undefined) return await setUpModel(setup, undefined, []);
+  if (name === undefined) return await setUpModel(setup, undefined, undefined);
   await setAddress(setup, name);
   const { key } = setup.given;
   if (key !== undefined) setup.draft.set(["providers", name, "apiKey"], key);
   else await setKey(setup, name);
-  const models = setup.flags.offline === true ? [] : await triedModels(setup, name);
+  const models = setup.flags.offline === true ? undefined : await triedModels(setup, name);
+  if (setup.flags.offline === true) report(setup, `${name} was not tested (--offline).`, "success");
   return await setUpModel(setup, name, models);
 }
 
@@ -33,12 +35,16 @@ async function chosenProvider(setup: Setup): Promise<string | undefined> {
     const hasKey = textAt(setup, ["providers", value, "apiKey"]) !== undefined;
     return { value, ...(hasKey ? { hint: "has a key" } : isLocal(value) ? { hint: "on your own machine" } : {}) };
   });
-  const another: Choice<Pick> = { value: "another", label: "Another one", hint: "with an address of its own" };
+  const another: Choice<Pick> = {
+    ...{ value: "another", label: "Another one", hint: "with an address of its own" },
+    isOther: true,
+  };
   const choices = model === undefined ? [...offered, another, first] : [first, ...offered, another];
-  const pick = await prompts.find("Who runs the model?", choices);
+  const { value: pick, typed } = await prompts.find("Who runs the model?", choices);
   if (pick === "as it is") return undefined;
   if (pick !== "another") return pick;
   return await prompts.line("Its name, as you want to call it", {
+    initial: typed || undefined,
     problem: (typed) =>
       /^[a-z0-9][a-z0-9_-]*$/i.test(typed) ? undefined : "A name has letters, digits, - and _ only.",
   });
@@ -93,37 +99,43 @@ async function askKey({ draft, prompts }: Setup, name: string): Promise<void> {
   else draft.set(["providers", name, "apiKey"], isFree ? undefined : reference(variable));
 }
 
-/** Asks the provider at once, and for another key until it takes one. @throws {CommandError} nobody can be asked */
-async function triedModels(setup: Setup, name: string): Promise<readonly string[]> {
+/**
+ * Asks the provider at once, and for another key until it takes one. Undefined: it was not found out which models it has.
+ *
+ * @throws {CommandError} nobody can be asked
+ */
+async function triedModels(setup: Setup, name: string): Promise<readonly string[] | undefined> {
   for (;;) {
     const { config } = await setup.draft.preview();
-    const misplaced = misplacedKey(name, config.providers[name] ?? { models: [] });
+    const settings = config.providers[name] ?? { models: [] };
+    const hasKey = (config.providers[name]?.apiKey ?? "") !== "";
+    const misplaced = misplacedKey(name, settings);
     setup.prompts?.say(`Asking ${name} …`);
     const trial: ProviderTrial =
       misplaced === undefined
         ? await tryProvider(name, config.providers, setup.signal)
         : { kind: "refused", reason: misplaced };
     if (trial.kind === "ok") {
-      tell(setup, `${name} takes the key, and has ${trial.models.length} models.`, "success");
+      const count = trial.models.length === 1 ? "1 model" : `${trial.models.length} models`;
+      report(setup, `${name} ${hasKey ? "takes the key" : "answers"}, and has ${count}.`, "success");
       return trial.models;
     }
-    const sentence = failureOf(trial, name);
-    if (setup.prompts === undefined) {
-      if (trial.kind === "refused") throw new CommandError(`${sentence} Nothing was written.`);
-      if (trial.kind !== "incomplete") tell(setup, sentence, "warn");
-      return [];
-    }
-    tell(setup, sentence, "warn");
-    if ((await afterFailure(setup, name, trial)) === "on") return [];
+    const sentence = failureOf(trial, name, hasKey);
+    if (setup.prompts === undefined && trial.kind === "refused")
+      throw new CommandError(`${sentence} Nothing was written.`);
+    report(setup, sentence, "warn");
+    if (setup.prompts === undefined || (await afterFailure(setup, name, trial)) === "on") return undefined;
   }
 }
 
-function failureOf(trial: Exclude<ProviderTrial, { readonly kind: "ok" }>, name: string): string {
-  if (trial.kind === "incomplete") return `${name} has no key here yet, so it could not be tried.`;
-  const reason = trial.reason.replace(/\.$/, "");
-  if (trial.kind === "refused") return `${name} does not take the key: ${reason}.`;
-  if (trial.kind === "unreached") return `${name} could not be reached, so the key is not tested: ${reason}.`;
-  return `${name} answered, but the key is not tested: ${reason}.`;
+function failureOf(trial: Exclude<ProviderTrial, { readonly kind: "ok" }>, name: string, hasKey: boolean): string {
+  if (trial.kind === "incomplete") return `${name} has no key here yet, so it was not tested.`;
+  const reason = trial.reason.replace(/^\S+ cannot be reached: /, "").replace(/\.$/, "");
+  const untested = hasKey ? "the key is not tested" : "it was not tested";
+  if (trial.kind === "refused")
+    return hasKey ? `${name} does not take the key: ${reason}.` : `${name} lets nobody in without a key: ${reason}.`;
+  if (trial.kind === "unreached") return `${name} could not be reached, so ${untested}: ${reason}.`;
+  return `${name} answered, but ${untested}: ${reason}.`;
 }
 
 async function afterFailure(setup: Setup, name: string, { kind }: ProviderTrial): Promise<"on" | "again"> {
@@ -142,46 +154,4 @@ async function afterFailure(setup: Setup, name: string, { kind }: ProviderTrial)
   if (next === "key") await askKey(setup, name);
   if (next === "address") draft.set(["providers", name, "apiBase"], await askAddress(setup));
   return next === "on" ? "on" : "again";
-}
-
-/** `name` is undefined while nobody was chosen: only a model that was named counts then. */
-async function setUpModel(
-  setup: Setup,
-  name: string | undefined,
-  models: readonly string[],
-): Promise<string | undefined> {
-  const { draft, flags, prompts } = setup;
-  const path = ["agents", "defaults", "model"];
-  const model = flags.model ?? (name === undefined ? undefined : await chosenModel(setup, name, models));
-  if (model !== undefined) {
-    draft.set(path, withProvider(model, name));
-    const plain = name !== undefined && model.startsWith(`${name}/`) ? model.slice(name.length + 1) : model;
-    if (models.length > 0 && !models.includes(plain) && !models.includes(model))
-      tell(setup, `${name} does not list the model ${plain}. Try it: maxclaw doctor --model`, "warn");
-  }
-  if (name === undefined) return model === undefined ? undefined : `the model ${model}`;
-  const label = textAt(setup, path);
-  if (label === undefined && prompts === undefined)
-    tell(setup, `No model is chosen yet: set agents.defaults.model, e.g. to "${name}/<model>"`, "warn");
-  return label?.startsWith(`${name}/`) === true ? `${name} with the model ${label}` : name;
-}
-
-async function chosenModel(setup: Setup, name: string, models: readonly string[]): Promise<string | undefined> {
-  const { prompts } = setup;
-  if (prompts === undefined) return undefined;
-  const label = textAt(setup, ["agents", "defaults", "model"]);
-  const current = label?.startsWith(`${name}/`) === true ? label.slice(name.length + 1) : undefined;
-  const typed = async (): Promise<string | undefined> =>
-    (await prompts.line("Which model? (as the provider names it; empty: none yet)", { initial: current })) || undefined;
-  if (models.length === 0) return await typed();
-  const other = { value: "", label: "Another one, by its name" };
-  const choices = [...inOrder(models).map((value) => ({ value })), other];
-  return (await prompts.find("Which model?", choices, current)) || (await typed());
-}
-
-/** Those that do not talk are named last. */
-function inOrder(models: readonly string[]): readonly string[] {
-  const isOther = (id: string): boolean =>
-    /embed|whisper|tts|dall-e|moderation|rerank|transcri|speech|image|audio|realtime|davinci|babbage/i.test(id);
-  return [...models.filter((id) => !isOther(id)), ...models.filter(isOther)];
 }

@@ -4,7 +4,7 @@ import type { ServiceManager } from "../../service/manager.js";
 import { openManager, withRuntimeFolder } from "../../service/open-manager.js";
 import { createRunProgram } from "../../service/programs.js";
 import { install } from "../care/service-actions.js";
-import { type Setup, tell } from "./setup.js";
+import { report, type Setup } from "./setup.js";
 
 const name = "maxclaw";
 
@@ -17,7 +17,7 @@ export async function setUpService(setup: Setup): Promise<boolean> {
   const state = await stateOf(draft.home, setup.signal);
   if (state === "ours") return false;
   if (state !== "none") {
-    tell(setup, `The system cannot start the gateway for you: ${state}`, "warn");
+    report(setup, `The system cannot start the gateway for you: ${state}`, "warn");
     return false;
   }
   const question = "Start the gateway now, and each time this machine starts?";
@@ -25,7 +25,7 @@ export async function setUpService(setup: Setup): Promise<boolean> {
   try {
     return await installed();
   } catch (error) {
-    tell(setup, `The service was not installed: ${messageOf(error)}`, "warn");
+    report(setup, `The service was not installed: ${messageOf(error)}`, "warn");
     return false;
   }
 }

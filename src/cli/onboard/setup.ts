@@ -1,4 +1,4 @@
-import { printNote } from "../text/output.js";
+import { print, printNote } from "../text/output.js";
 import type { Draft } from "./draft.js";
 import type { GivenSecrets, OnboardFlags } from "./flags.js";
 import type { Prompts } from "./prompts.js";
@@ -15,10 +15,11 @@ export interface Setup {
   readonly signal: AbortSignal;
 }
 
-/** Tells what was found out: on the terminal among the questions, else on stderr if it is not as it should be. */
-export function tell({ prompts }: Setup, text: string, kind: "success" | "warn"): void {
+/** What was found out: on the terminal among the questions, else on stdout, or on stderr if it is not as it should be. */
+export function report({ prompts }: Setup, text: string, kind: "success" | "warn"): void {
   if (prompts !== undefined) prompts.say(text, kind);
   else if (kind === "warn") printNote(text);
+  else print(text);
 }
 
 /** A text in the config that is not empty. */

@@ -3,7 +3,11 @@ import { z } from "zod";
 const channelsAnswer = z.object({
   channels: z.array(z.object({ name: z.string(), state: z.string(), reason: z.string().optional() })),
 });
-const providersAnswer = z.object({ providers: z.array(z.object({ name: z.string(), isConfigured: z.boolean() })) });
+const providersAnswer = z.object({
+  providers: z.array(
+    z.object({ name: z.string(), isConfigured: z.boolean(), hasKey: z.boolean(), isLocal: z.boolean() }),
+  ),
+});
 const modelsAnswer = z.object({ models: z.array(z.object({ id: z.string(), name: z.string() })) });
 
 export interface ShownModel {
@@ -16,9 +20,9 @@ export function channelsIn(answer: unknown) {
   return channelsAnswer.parse(answer).channels;
 }
 
-/** The names of the providers in an answer of `/api/providers` that the config has a section for. */
-export function configuredIn(answer: unknown): readonly string[] {
-  return providersAnswer.parse(answer).providers.flatMap(({ name, isConfigured }) => (isConfigured ? [name] : []));
+/** The providers in an answer of `/api/providers`: those of the config, and those that need no address. */
+export function providersIn(answer: unknown) {
+  return providersAnswer.parse(answer).providers;
 }
 
 /** The models in an answer of `/api/providers/models`. */

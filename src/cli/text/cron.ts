@@ -27,6 +27,18 @@ const records = z.object({
   ),
 });
 
+/** While no gateway runs, nothing else does: what was begun waits for it. */
+export function withoutGateway(answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map(withoutGateway);
+  if (typeof answer !== "object" || answer === null) return answer;
+  return Object.fromEntries(
+    Object.entries(answer).map(([key, value]) => [
+      key,
+      (key === "status" || key === "lastStatus") && value === "running" ? "waiting" : withoutGateway(value),
+    ]),
+  );
+}
+
 export function printJobs(answer: unknown, zone: string): void {
   const { jobs } = z.object({ jobs: z.array(job) }).parse(answer);
   if (jobs.length === 0) {
@@ -61,6 +73,10 @@ export function printCronStatus(
   print(`  Enabled Jobs: ${enabled.length}`);
   if (next !== undefined) print(`  Next Run: ${minuteOf(next, zone)}`);
   print(`  Store Path: ${join(home, "journal")}`);
+}
+
+export function chatOfJob(answer: unknown): string {
+  return job.parse(answer).sessionKey;
 }
 
 export function lineOfJob(answer: unknown, zone: string): string {

@@ -7,7 +7,12 @@ import { isMissing } from "../../util/error-code.js";
  * The newest format of a home that this program reads, and the one it writes. It goes up when an older program would take files for
  * damaged, or read them wrongly, that have no number of their own.
  */
-export const homeFormat = 1;
+export const homeFormat = 2;
+
+/** What a home begins with: every program reads it. */
+const firstFormat = 1;
+/** Numbers of events are missing in its session logs, and that is not damage. */
+export const thinnedFormat = 2;
 
 export const homeFormatName = "format.json";
 
@@ -19,11 +24,21 @@ export function assertHomeFormat(home: string): void {
 /** The same; and writes down the format of a home that has none, as homes of 0.1 have none. Only this process works in it. */
 export function claimHomeFormat(home: string): void {
   if (readFormat(home) !== undefined) return;
+  // Of one that is cut off nobody knows what it said.
+  writeFormat(home, fs.existsSync(join(home, homeFormatName)) ? homeFormat : firstFormat);
+}
+
+/** Has programs that read only older formats refuse the home by name. On the disk when it returns. */
+export function raiseHomeFormat(home: string, format: number): void {
+  if ((readFormat(home) ?? 0) < format) writeFormat(home, format);
+}
+
+function writeFormat(home: string, format: number): void {
   const path = join(home, homeFormatName);
   const unfinished = `${path}.${process.pid}.tmp`;
   const fd = fs.openSync(unfinished, "w", 0o600);
   try {
-    fs.writeFileSync(fd, `${JSON.stringify({ format: "maxclaw-home", v: homeFormat })}\n`);
+    fs.writeFileSync(fd, `${JSON.stringify({ format: "maxclaw-home", v: format })}\n`);
     fs.fsyncSync(fd);
   } catch (error) {
     fs.rmSync(unfinished, { force: true });
@@ -32,6 +47,12 @@ export function claimHomeFormat(home: string): void {
     fs.closeSync(fd);
   }
   fs.renameSync(unfinished, path);
+  const folder = fs.openSync(home, "r");
+  try {
+    fs.fsyncSync(folder);
+  } finally {
+    fs.closeSync(folder);
+  }
 }
 
 /** Undefined where there is none, or nothing that can be read: it is written again. */

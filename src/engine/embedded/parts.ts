@@ -2,6 +2,7 @@ import type { Logger } from "../../log.js";
 import { knownLoss, recordDamage } from "./damage/damage-records.js";
 import { eventsInJournal } from "./damage/journal-events.js";
 import { JournalMarks } from "./damage/journal-mark.js";
+import { raiseHomeFormat, thinnedFormat } from "./home-format.js";
 import { Journal } from "./journal/journal.js";
 import type { LoadedJournal } from "./journal/load.js";
 import { journalFolder } from "./journal/segment.js";
@@ -93,6 +94,7 @@ function createFiles(
     knownLoss: (sessionKey) => knownLoss(records, sessionKey),
     shownSeq: options.logs.shownSeq ?? (() => 0),
     onDamage: (damage) => recordDamage({ records, writer, log, now }, damage),
+    beforeThin: () => raiseHomeFormat(options.home, thinnedFormat),
   });
   const quiet = new QuietFlush(logs, records.sessions, quietMs, log);
   const seen = new SeenKeeper({

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { linked } from "../../util/async/linked.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
+import { whyUnreached } from "../../util/text/why-unreached.js";
 
 export interface ModelsAddress {
   readonly apiBase: string;
@@ -87,6 +88,8 @@ function parse(text: string): unknown {
 }
 
 function reasonOf(error: unknown): string {
+  const why = whyUnreached(error);
+  if (why !== undefined) return why;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -4,7 +4,7 @@ import { createPreviews, type Previews } from "../../bus/previews.js";
 import type { Shape } from "../../bus/replies.js";
 import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels/channel.js";
 import type { PlatformScope } from "../../channels/platform.js";
-import { openPlatform, type PlatformName, platformNames, shapeOf } from "../../channels/platforms.js";
+import { isPermitted, openPlatform, type PlatformName, platformNames, shapeOf } from "../../channels/platforms.js";
 import type { Config } from "../../config/schema.js";
 import { draft } from "../../events/event.js";
 import type { Intake } from "../../inbound/intake.js";
@@ -43,7 +43,9 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
   const off = new Map<string, string>();
   const problems = new Map<string, readonly string[]>();
   const added = new Set(channels.keys());
+  const permitted = new Set<PlatformName>();
   const open = async (name: PlatformName, sections: Config["channels"]): Promise<void> => {
+    if (isPermitted(name, sections)) permitted.add(name);
     const opened = await openPlatform(name, sections, scopeOf(options, forChannel(name)));
     if (opened?.channel !== undefined) channels.set(name, opened.channel);
     if (opened?.off !== undefined) off.set(name, opened.off);
@@ -65,18 +67,19 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
   const follow: Channels["follow"] = async (sections, connections, states) => {
     for (const name of platformNames.filter((each) => !added.has(each))) {
       const isWanted = sections[name] !== undefined;
-      if (isWanted === (channels.has(name) || off.has(name))) continue;
-      if (isWanted) {
-        await open(name, sections);
-        await records.opened();
-        const channel = channels.get(name);
-        if (channel !== undefined) connections.begin(channel);
-        else states.turnOff(name, off.get(name) ?? "it cannot be used");
-      } else {
+      const isKnown = channels.has(name) || off.has(name);
+      if (isWanted === isKnown && isPermitted(name, sections) === permitted.has(name)) continue;
+      if (isKnown) {
         await connections.end(name);
         states.forget(name);
-        for (const known of [channels, off, problems]) known.delete(name);
+        for (const known of [channels, off, problems, permitted]) known.delete(name);
       }
+      if (!isWanted) continue;
+      await open(name, sections);
+      await records.opened();
+      const channel = channels.get(name);
+      if (channel !== undefined) connections.begin(channel);
+      else states.turnOff(name, off.get(name) ?? "it cannot be used");
     }
   };
   return { channels, shapes, previews, off, problems: () => [...problems.values()].flat(), follow };

@@ -92,7 +92,7 @@ async function modelsOf(file: SettingsFile, wanted: ProviderTry, signal: AbortSi
   const usual = own?.apiBase ?? preset?.apiBase;
   const apiBase = wanted.apiBase ?? usual;
   if (apiBase === undefined || !/^https?:\/\/\S+$/.test(apiBase))
-    throw bad(`The address of ${name} is not known. Send it as baseURL, beginning with https://.`);
+    throw bad(`The address of ${name} is not known. It must begin with https:// or http://.`);
   const isSent = wanted.apiKey !== undefined && wanted.apiKey !== hidden;
   const isUsual = withoutEnd(apiBase) === withoutEnd(usual) || apiBase === (usual && withoutLogin(usual));
   if (!isSent && own?.apiKey !== undefined && !isUsual)

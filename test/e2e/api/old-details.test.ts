@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
-import { statSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { openEmbeddedEngine } from "../../../src/engine/embedded/open.js";
 import type { StoredEvent } from "../../../src/events/event.js";
 import { silentLog } from "../../../src/log.js";
 import { logPaths, verifyEvents } from "../../../src/offline/events.js";
 import { findTurn } from "../../../src/replay/find-turn.js";
 import { readRecordedTurn } from "../../../src/replay/recorded-turn.js";
+import { compiledFile } from "../../support/project.js";
 import { startGateway, startWithModel, type TestGateway } from "../../support/worlds/gateway.js";
 
 const key = "webui:test";
@@ -58,10 +60,16 @@ test("a session whose details are gone is shown, resumed, asked, copied and undo
   const given = { ...config, providers: { openai: { apiKey: "sk-test-key", apiBase: t.model.apiBase } } };
   await t.gateway.gateway.drain(0);
   await t.gateway.gateway[Symbol.asyncDispose]();
+  const { home } = t.gateway;
+  const older = await olderProgram();
+  older.assertHomeFormat(home);
   const [before, after] = await dropAll(t.gateway);
+  assert.throws(
+    () => older.assertHomeFormat(home),
+    /format\.json says that this home has format 2; .* up to 1\..*newer version/,
+  );
   assert.ok(after < before * 0.75, `${after} of ${before} bytes are left`);
 
-  const { home } = t.gateway;
   await using again = await startGateway({ home, config: given, isRuled: false });
   const { api } = again.gateway;
   assert.deepEqual(withoutThinking(await api.getSession(key)), withoutThinking(document));
@@ -98,6 +106,37 @@ test("a session whose details are gone is shown, resumed, asked, copied and undo
   const { problems } = await verifyEvents(again, undefined, { signal: never });
   assert.deepEqual(problems, []);
 });
+
+test("a home whose details all stay can be opened by an older program", async () => {
+  await using t = await startWithModel(() => ({ text: "fine" }));
+  await t.gateway.ask("first");
+  await t.gateway.gateway.drain(0);
+  await t.gateway.gateway[Symbol.asyncDispose]();
+  const { home, workspace } = t.gateway;
+  const logPath = logPaths({ home, workspace });
+  const engine = await openEmbeddedEngine({
+    ...{ home, logs: { pathOf: logPath, all: () => [logPath(key)] } },
+    ...{ publish: () => {}, instanceId: "gw_test", log: silentLog },
+  });
+  await engine.thinLogs({ sinceMs: 0, beforeMs: 1 }, never);
+  await engine[Symbol.asyncDispose]();
+  (await olderProgram()).assertHomeFormat(home);
+});
+
+/** What a program checks that is from before details could be left out. */
+async function olderProgram(): Promise<{ assertHomeFormat(home: string): void }> {
+  const own = compiledFile("src/engine/embedded/home-format.js");
+  const text = readFileSync(own, "utf8");
+  const older = text.replace("homeFormat = 2", "homeFormat = 1");
+  assert.notEqual(older, text);
+  const path = own.replace(/\.js$/, `.older-${process.pid}.mjs`);
+  writeFileSync(path, older);
+  try {
+    return await import(pathToFileURL(path).href);
+  } finally {
+    rmSync(path);
+  }
+}
 
 function withoutThinking(document: object): unknown {
   return JSON.parse(JSON.stringify(document), (_key, value: unknown) =>

@@ -123,8 +123,8 @@ describe("maxclaw doctor", () => {
     const report = reportOf(stdout);
     for (const [check, says] of [
       ["providers", /^fail: (openai does not answer: .*no answer within 10 s|This could not be checked)/],
-      ["channels", /fail: telegram does not let us in: .*(401|404|Unauthorized|Not Found)/i],
-      ["channels", /fail: email does not let us in: /],
+      ["channels", /fail: Telegram does not know this bot token \((401|404)\)/],
+      ["channels", /fail: The IMAP server \S+ cannot be reached: /],
       ["MCP", /^fail: gone: /],
       ["browser", /^fail: There is no \/nowhere\/chromium$/],
       ["ports", /^fail: 127\.0\.0\.1:\d+ \(gateway\.port\) is taken by another program/],

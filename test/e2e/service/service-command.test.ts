@@ -26,6 +26,41 @@ describe("maxclaw service", { skip: process.platform !== "linux" && "needs Linux
     assert.equal(existsSync(unit), false);
   });
 
+  test("without a systemd that runs says what helps with each command", async () => {
+    const { home, programs, env } = makeWorld();
+    programs.add("systemctl", 'echo "Failed to connect to bus: No such file or directory" >&2; exit 1');
+    const isBooted = existsSync("/run/systemd/system");
+    for (const [verb, todo] of [
+      ["install", "@reboot maxclaw gateway"],
+      ["start", "@reboot maxclaw gateway"],
+      ["restart", "@reboot maxclaw gateway"],
+      ["stop", "where it was started"],
+      ["uninstall", "There is nothing to remove."],
+    ] as const) {
+      const { code, stderr } = await runMaxclaw(["service", verb], home, env);
+      assert.equal(code, 69);
+      if (isBooted) continue;
+      assert.match(stderr, /^maxclaw: systemd does not run on this machine\. /);
+      assert.ok(stderr.includes(todo), stderr);
+      assert.doesNotMatch(stderr, /ssh|sudo|--system/);
+    }
+    const { stderr } = await runMaxclaw(["onboard", "--yes", "--offline", "--service"], home, env);
+    if (!isBooted) assert.match(stderr, /systemd does not run on this machine\. .*@reboot maxclaw gateway/);
+  });
+
+  test("says what it means when the system has kept no log", async () => {
+    const { home, programs, env } = makeWorld();
+    programs.add("journalctl", "case \"$*\" in *--quiet*) ;; *) echo '-- No entries --' ;; esac");
+    const none = await runMaxclaw(["service", "logs"], home, env);
+    assert.deepEqual([none.code, none.stdout], [0, ""]);
+    assert.match(none.stderr, /^The service is not installed, so the system has no log of it\. .*maxclaw logs$/m);
+    for (const name of ["systemctl", "loginctl", "systemd-notify"]) programs.add(name);
+    assert.equal((await runMaxclaw(["service", "install"], home, env)).code, 0);
+    const silent = await runMaxclaw(["service", "logs"], home, env);
+    assert.deepEqual([silent.code, silent.stdout], [0, ""]);
+    assert.match(silent.stderr, /^The system has kept no line of this service\. .*maxclaw logs$/m);
+  });
+
   test("names the variables of the shell that the service does not see, without what is in them", async () => {
     const { home, programs, env, unit } = makeWorld();
     for (const name of ["systemctl", "loginctl", "systemd-notify"]) programs.add(name);
@@ -99,7 +134,10 @@ describe("maxclaw service", { skip: process.platform !== "linux" && "needs Linux
     programs.add("journalctl", "echo 'Nov 22 maxclaw: ready'");
     const shown = await runMaxclaw(["service", "logs", "-f", "-n", "7"], home, env);
     assert.deepEqual([shown.code, shown.stdout], [0, "Nov 22 maxclaw: ready\n"], shown.stderr);
-    assert.deepEqual(programs.calls(), ["journalctl --user-unit maxclaw.service --lines 7 --no-pager --follow"]);
+    assert.equal(
+      programs.calls().at(-1),
+      "journalctl --user-unit maxclaw.service --lines 7 --no-pager --quiet --follow",
+    );
     const none = await runMaxclaw(["service", "logs"], home, { PATH: "/nowhere" });
     assert.deepEqual([none.code, /maxclaw logs/.test(none.stderr)], [1, true]);
   });

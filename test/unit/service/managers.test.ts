@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import type { ServicePlan, ServiceScope } from "../../../src/service/manager.js";
 import { openManager } from "../../../src/service/open-manager.js";
 import { createRunProgram } from "../../../src/service/programs.js";
-import { Systemd } from "../../../src/service/systemd.js";
+import { Systemd, type SystemdOptions } from "../../../src/service/systemd.js";
 import { type FakePrograms, makeFakePrograms } from "../../support/fakes/fake-programs.js";
 
 const run = ({ folder }: FakePrograms) =>
@@ -79,26 +79,37 @@ describe("systemd", () => {
   test("that is not there, or does not run, is said with what else can be done", async () => {
     const none = makeFakePrograms();
     const { folder } = none;
-    const options = { scope: "user", name: "maxclaw", configFolder: folder, user: "ada" } as const;
+    const options = { scope: "user", name: "maxclaw", configFolder: folder, user: "ada", bootMark: folder } as const;
     const plan = planIn(folder);
-    const refusal = async (programs: FakePrograms): Promise<string> =>
-      await new Systemd({ ...options, run: onlyRun(programs) }).install(plan, { force: false, start: true }).then(
-        () => "installed",
-        (error: Error & { kind?: string }) => `${error.kind}: ${error.message}`,
-      );
+    const refusal = async (programs: FakePrograms, more: Partial<SystemdOptions> = {}): Promise<string> =>
+      await new Systemd({ ...options, run: onlyRun(programs), ...more })
+        .install(plan, { force: false, start: true })
+        .then(
+          () => "installed",
+          (error: Error & { kind?: string }) => `${error.kind}: ${error.message}`,
+        );
     assert.match(await refusal(none), /^unavailable: There is no systemd on this machine .*@reboot/);
     const dead = makeFakePrograms();
     dead.add(
       "systemctl",
       'echo "System has not been booted with systemd as init system (PID 1). Can\'t operate." >&2; exit 1',
     );
-    assert.match(await refusal(dead), /^unavailable: systemd does not run on this machine: System has not been booted/);
+    assert.match(
+      await refusal(dead, { bootMark: join(folder, "nothing") }),
+      /^unavailable: systemd does not run on this machine\. .*@reboot/,
+    );
     const su = makeFakePrograms();
     su.add("systemctl", 'echo "Failed to connect to bus: No medium found" >&2; exit 1');
     assert.match(
       await refusal(su),
       /^unavailable: The services of ada cannot be reached: Failed to connect.*by ssh.*--system$/,
     );
+    const asRoot = await refusal(su, { user: "root" });
+    assert.match(asRoot, /^unavailable: The services of root cannot be reached: .*: maxclaw service install --system$/);
+    assert.doesNotMatch(asRoot, /ssh|sudo/);
+    const unbooted = await refusal(su, { user: "root", bootMark: join(folder, "nothing") });
+    assert.match(unbooted, /^unavailable: systemd does not run on this machine\. .*@reboot/);
+    assert.doesNotMatch(unbooted, /--system|ssh/);
     assert.equal(existsSync(join(folder, "systemd")), false, "nothing is written");
   });
 

@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createSessionFiles, goFileName, hashedFileName, sessionFileName } from "../../../src/sessions/file-names.js";
+import {
+  createSessionFiles,
+  goFileName,
+  hashedFileName,
+  keyOfLogName,
+  logSuffix,
+  sessionFileName,
+} from "../../../src/sessions/file-names.js";
 import { fuzzOptions } from "../../support/fuzz.js";
 
 async function tempDir(): Promise<string> {
@@ -62,4 +69,23 @@ test("a log whose bytes cannot be read names nobody, and its session keeps its n
   // Reading fails behind a successful open, as it does on a bad disk.
   await mkdir(join(dir, "telegram_42.events.jsonl"));
   assert.equal(basename(files.logPath("telegram:42")), "telegram_42.events.jsonl");
+});
+
+test("the key is read back from the usual name of a log, and from no other name", (t) => {
+  const chat = fc.string({ minLength: 1, maxLength: 60, unit: "grapheme" });
+  const channel = fc.constantFrom("telegram", "discord", "Web", "email");
+  fc.assert(
+    fc.property(channel, chat, (name, text) => {
+      const key = `${name}:${text}`;
+      const file = sessionFileName(key);
+      const found = keyOfLogName(`${file}${logSuffix}`);
+      assert.ok(found === key || found === undefined);
+      if (/^(telegram|email)$/.test(name) && !file.includes("~") && text.isWellFormed?.() !== false)
+        assert.equal(found, key);
+    }),
+    fuzzOptions(t, 200),
+  );
+  assert.equal(keyOfLogName("telegram_42.json"), undefined);
+  assert.equal(keyOfLogName(`${hashedFileName("telegram:42")}${logSuffix}`), undefined);
+  assert.equal(keyOfLogName(`telegram_%${logSuffix}`), undefined);
 });

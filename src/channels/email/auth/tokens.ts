@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { replaceFile } from "../../../util/files/replace-file.js";
+import { whyUnreached } from "../../../util/text/why-unreached.js";
 
 /** What a token endpoint wants to see (RFC 6749, section 6). */
 export interface OAuthLogin {
@@ -119,7 +120,7 @@ async function post(url: string, body: URLSearchParams): Promise<{ readonly stat
   } catch (error) {
     // fetch says no more than that it has failed.
     const reason = error instanceof Error ? (error.cause ?? error) : error;
-    throw new ChannelError(`The token endpoint ${url} cannot be reached: ${messageOf(reason)}`, {
+    throw new ChannelError(`The token endpoint ${url} cannot be reached: ${whyUnreached(error) ?? messageOf(reason)}`, {
       cause: error,
       retryable: true,
     });

@@ -2,6 +2,7 @@ import type { ImapFlow, ImapFlowOptions } from "imapflow";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { linked } from "../../../util/async/linked.js";
 import { within } from "../../../util/async/within.js";
+import { whyUnreached } from "../../../util/text/why-unreached.js";
 import { type Access, readAccess } from "../auth/access.js";
 import type { EmailOptions } from "../options.js";
 
@@ -106,6 +107,9 @@ function toChannelError(error: unknown, host: string, { accessToken, isRenewed }
       retryable: isRenewed || passing.has(serverResponseCode),
     });
   }
+  const why = whyUnreached(error);
+  if (why !== undefined)
+    return new ChannelError(`The IMAP server ${host} cannot be reached: ${why}.`, { retryable: true });
   const said = typeof responseText === "string" ? `: ${responseText}` : "";
   return new ChannelError(`The IMAP server ${host}: ${messageOf(error)}${said}`, { retryable: true });
 }

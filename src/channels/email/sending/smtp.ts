@@ -3,6 +3,7 @@ import { ChannelError, messageOf } from "../../../errors.js";
 import { linked } from "../../../util/async/linked.js";
 import { within } from "../../../util/async/within.js";
 import { codeOf } from "../../../util/error-code.js";
+import { whyUnreached } from "../../../util/text/why-unreached.js";
 import { readAccess } from "../auth/access.js";
 import type { EmailOptions } from "../options.js";
 
@@ -110,7 +111,8 @@ function toChannelError(error: unknown, host: string, hasLeft: boolean): Channel
       retryAfterMs: isForGood ? undefined : waitIn(said),
     });
   }
-  return new ChannelError(`The SMTP server ${host}: ${said}`, {
+  const why = whyUnreached(error);
+  return new ChannelError(`The SMTP server ${host}${why === undefined ? `: ${said}` : ` failed: ${why}.`}`, {
     retryable: true,
     outcome: hasLeft ? "unknown" : "refused",
   });

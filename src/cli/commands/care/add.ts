@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { messageOf } from "../../../errors.js";
+import { CommandError, exitCodes } from "../../exit.js";
 import { print, printJson, printNote, printTable } from "../../text/output.js";
 
 export function addPackagesCommands(program: Command): void {
@@ -9,7 +11,8 @@ export function addPackagesCommands(program: Command): void {
     .option("--json", "the list as JSON")
     .action(async (name: string | undefined, { json }: { readonly json?: true }) => {
       if (name === undefined) return await list(json === true);
-      const { addOption } = await import("../../../packages/change.js");
+      const { addOption, assertOption } = await import("../../../packages/change.js");
+      asUsage(() => assertOption(name));
       const { home, isRunning } = await place();
       printNote(`Installing ${name} into ${home} …`);
       await addOption(home, name, isRunning);
@@ -25,6 +28,15 @@ export function addPackagesCommands(program: Command): void {
       await removeOption(home, name);
       print(`${name} is removed.${restart(isRunning)}`);
     });
+}
+
+/** Nothing was tried: the word itself is wrong. */
+function asUsage(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw new CommandError(messageOf(error), exitCodes.usage);
+  }
 }
 
 const restart = (isRunning: boolean): string =>

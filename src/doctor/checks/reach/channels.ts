@@ -1,5 +1,5 @@
 import { isPlatformName, tryPlatform } from "../../../channels/platforms.js";
-import { messageOf } from "../../../errors.js";
+import { ChannelError, messageOf } from "../../../errors.js";
 import { silentLog } from "../../../log.js";
 import { within } from "../../../util/async/within.js";
 import type { Check, Finding } from "../../check.js";
@@ -24,7 +24,7 @@ export const channelsCheck: Check = {
         return [
           {
             level: "fail",
-            found: `${name} does not let us in: ${messageOf(error)}`,
+            found: error instanceof ChannelError ? error.message : `${name} does not let us in: ${messageOf(error)}`,
             todo: `Check channels.${name} and the network`,
           },
         ];

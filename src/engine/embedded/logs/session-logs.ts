@@ -38,6 +38,8 @@ interface SessionLogsOptions {
   readonly shownSeq: (sessionKey: string) => number;
   /** Called once a log was mended, or events are found to be missing. */
   readonly onDamage: (damage: FoundDamage) => void;
+  /** Called before a log loses details: an older program would take it for damaged. */
+  readonly beforeThin: () => void;
 }
 
 /** The session logs on the disk, and which sessions stay in memory. */
@@ -171,6 +173,7 @@ export class SessionLogs {
       this.#options.boundary("thin:draft-written");
       this.#options.assertAlone();
       if (!this.#isAtRest(sessionKey, path, size)) return 0;
+      this.#options.beforeThin();
       fs.renameSync(draft, path);
       const session = this.#table.find(sessionKey);
       if (session !== undefined) {

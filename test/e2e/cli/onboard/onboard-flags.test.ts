@@ -75,7 +75,7 @@ describe("onboard with flags, without a terminal", () => {
     assert.ok(!key.stderr.includes("sk-wrong-one"));
     const token = await cli.run(["onboard", "--yes", "--channel", "discord", "--token", "wrong-token"]);
     assert.equal(token.code, 1);
-    assert.match(token.stderr, /^maxclaw: Discord does not let us in: .*--offline/m);
+    assert.match(token.stderr, /^maxclaw: Discord does not know this bot token \(401\)\. .*--offline/m);
     assert.ok(!token.stderr.includes("wrong-token"));
     assert.equal(await read(cli), mine);
     const asked = provider.requests.length;

@@ -43,7 +43,7 @@ test("a home of a newer version is refused by name, by the gateway and by what w
   await unpackHome(projectFile("test/fixtures/home-0.1.json"), home);
   await writeFile(join(home, "format.json"), newer);
   const sentence =
-    /format\.json says that this home has format 99; this maxclaw reads formats up to 1\. It was written by a newer version: update maxclaw/;
+    /format\.json says that this home has format 99; this maxclaw reads formats up to 2\. It was written by a newer version: update maxclaw/;
   const refused = await runMaxclaw(["gateway", "-p", "0"], home);
   assert.equal(refused.code, 65);
   assert.match(refused.stderr, sentence);
@@ -61,7 +61,7 @@ test("a format that a crash has cut is written again, and a backup from before i
   assert.equal((await runMaxclaw(["sessions", "list"], home)).code, 0);
   await writeFile(join(home, "format.json"), '{"form');
   assert.equal((await runMaxclaw(["sessions", "list"], home)).code, 0);
-  assert.equal(JSON.parse(await readFile(join(home, "format.json"), "utf8")).v, 1);
+  assert.equal(JSON.parse(await readFile(join(home, "format.json"), "utf8")).v, 2, "nobody knows what it said");
   assert.equal((await runMaxclaw(["backup", file], home)).code, 0);
   await writeFile(join(home, "format.json"), newer);
   const restored = await runMaxclaw(["restore", file, "--force"], home);

@@ -15,16 +15,18 @@ export async function startFakeListing({
   key,
   models,
   listsOpenly = false,
+  needsNoKey = false,
 }: {
   readonly key: string;
   readonly models: readonly string[];
   readonly listsOpenly?: boolean;
+  readonly needsNoKey?: boolean;
 }): Promise<FakeListing> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     const shown = request.headers.authorization?.replace("Bearer ", "");
     requests.push(`${request.method} ${request.url} ${shown}`);
-    const isOpen = listsOpenly && request.url === "/v1/models";
+    const isOpen = needsNoKey || (listsOpenly && request.url === "/v1/models");
     const status =
       !isOpen && shown !== key ? 401 : request.url === "/v1/models" || request.url === "/v1/key" ? 200 : 404;
     const body =

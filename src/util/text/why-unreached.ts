@@ -1,0 +1,41 @@
+/** What the codes of Node, OpenSSL and undici come down to. */
+const words: readonly (readonly [sign: RegExp, say: (where: string | undefined) => string])[] = [
+  [/^ECONNREFUSED$/, (where) => `nothing listens ${where === undefined ? "there" : `at ${where}`}`],
+  [/^(ENOTFOUND|EAI_\w+)$/, (where) => `${where === undefined ? "its name" : `the name ${where}`} was not found`],
+  [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN|EHOSTDOWN)$/, () => "there is no way to it from this machine"],
+  [/TIMEDOUT|TIMEOUT/, () => "it does not answer"],
+  [/WRONG_VERSION_NUMBER|^EPROTO$|PACKET_LENGTH|UNKNOWN_PROTOCOL/, () => "it does not speak TLS on this port"],
+  [/CERT|SIGNED|UNABLE_TO_|ISSUER|^ERR_TLS/, () => "its certificate is not valid"],
+  [
+    /^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET|ERR_STREAM_PREMATURE_CLOSE|EConnectionClosed)$/,
+    () => "the connection was cut",
+  ],
+];
+
+/**
+ * Why no connection came about, as the end of a sentence, e.g. `nothing listens at 127.0.0.1:25 (ECONNREFUSED)`. Undefined: the failure is
+ * not one of the network.
+ */
+export function whyUnreached(error: unknown): string | undefined {
+  const found = deepestCode(error);
+  if (found === undefined) return undefined;
+  const say = words.find(([sign]) => sign.test(found.code))?.[1];
+  const where = /\b(?:connect|getaddrinfo) [A-Z_]+ (\S+)/.exec(found.message)?.[1];
+  return say === undefined ? undefined : `${say(where)} (${found.code})`;
+}
+
+interface Coded {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Libraries put what happened into errors of their own, one or more deep; where several addresses were tried, each has one. */
+function deepestCode(error: unknown): Coded | undefined {
+  let found: Coded | undefined;
+  for (let at = error, depth = 0; at instanceof Error && depth < 6; depth += 1) {
+    const { message } = at;
+    if ("code" in at && typeof at.code === "string") found = { code: at.code, message };
+    at = at instanceof AggregateError && at.errors.length > 0 ? at.errors[0] : (at.cause ?? Reflect.get(at, "error"));
+  }
+  return found;
+}

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { freePort } from "../../../support/fakes/free-port.js";
+import { startFakeListing } from "../../../support/fakes/models/fake-listing.js";
+import { type CliSandbox, openCli } from "../../../support/worlds/cli.js";
+import { withoutProgram } from "../../../support/worlds/needs.js";
+import { keys, openPty } from "../../../support/worlds/pty.js";
+
+const file = (cli: CliSandbox): string => join(cli.home, "config.json");
+
+/** A home in which somebody else than the new provider runs the model. */
+async function withModelOfAnother(cli: CliSandbox): Promise<string> {
+  const text = JSON.stringify({
+    providers: { groq: { apiKey: "gsk_mine" } },
+    agents: { defaults: { model: "groq/mine" } },
+  });
+  await mkdir(cli.home, { recursive: true, mode: 0o700 });
+  await writeFile(file(cli), text, { mode: 0o600 });
+  return text;
+}
+
+const modelIn = async (cli: CliSandbox): Promise<unknown> =>
+  JSON.parse(await readFile(file(cli), "utf8")).agents.defaults.model;
+
+describe("onboard with a provider that the model in the config is not of", () => {
+  it("takes the one model that a local provider has, and says what it asked", async () => {
+    await using cli = await openCli();
+    await using local = await startFakeListing({
+      key: "none",
+      models: ["nomic-embed-text", "llama3"],
+      needsNoKey: true,
+    });
+    await withModelOfAnother(cli);
+    const { code, stdout, stderr } = await cli.run([
+      ...["onboard", "--yes", "--provider", "ollama", "--api-base", local.apiBase],
+    ]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(await modelIn(cli), "ollama/llama3");
+    assert.match(stdout, /^ollama answers, and has 2 models\.$/m);
+    assert.match(stdout, /^The model is ollama\/llama3, the only one that it has\.$/m);
+    assert.doesNotMatch(stdout, /key/);
+  });
+
+  it("names those that there are where it would have to choose, and writes nothing", async () => {
+    await using cli = await openCli();
+    await using provider = await startFakeListing({ key: "k", models: ["small", "large"] });
+    const before = await withModelOfAnother(cli);
+    const acme = ["--provider", "acme", "--api-base", provider.apiBase, "--key", "k"];
+    const { code, stderr } = await cli.run(["onboard", "--yes", ...acme]);
+    assert.equal(code, 2);
+    assert.match(
+      stderr,
+      /^maxclaw: The model groq\/mine is not one of acme\. acme has small, large\. .*--model small\. Nothing was written\.$/m,
+    );
+    assert.equal(await readFile(file(cli), "utf8"), before);
+    const named = await cli.run(["onboard", "--yes", ...acme, "--model", "large"]);
+    assert.deepEqual([named.code, named.stderr], [0, ""]);
+    assert.match(named.stdout, /^acme takes the key, and has 2 models\.$/m);
+    assert.equal(await modelIn(cli), "acme/large");
+  });
+
+  it("does not keep the other one's model when the provider cannot be asked", async () => {
+    await using cli = await openCli();
+    const before = await withModelOfAnother(cli);
+    const base = `http://127.0.0.1:${await freePort()}/v1`;
+    for (const more of [[], ["--offline"]]) {
+      const { code, stderr } = await cli.run(["onboard", "--yes", "--provider", "ollama", "--api-base", base, ...more]);
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, /^maxclaw: The model groq\/mine is not one of ollama.*--model/m);
+      assert.doesNotMatch(stderr, /key/, "it has none");
+      assert.equal(await readFile(file(cli), "utf8"), before);
+    }
+    const named = await cli.run(["onboard", "--yes", "--provider", "ollama", "--api-base", base, "--model", "llama3"]);
+    assert.equal(named.code, 0);
+    assert.match(named.stderr, /^ollama could not be reached, so it was not tested: .*ECONNREFUSED/m);
+    assert.equal(await modelIn(cli), "ollama/llama3");
+  });
+
+  it("keeps the model that is the provider's own", async () => {
+    await using cli = await openCli();
+    await withModelOfAnother(cli);
+    const again = await cli.run(["onboard", "--yes", "--offline", "--provider", "groq"]);
+    assert.deepEqual([again.code, again.stderr], [0, ""]);
+    assert.equal(await modelIn(cli), "groq/mine");
+    assert.match(again.stdout, /^groq was not tested \(--offline\)\.$/m);
+  });
+
+  it("says in a terminal that the model stays another one's", { skip: withoutProgram("script") }, async () => {
+    await using cli = await openCli();
+    await withModelOfAnother(cli);
+    const flags = ["--provider", "ollama", "--offline", "--channel", "none", "--no-service"];
+    await using pty = openPty(cli, ["onboard", ...flags]);
+    await pty.see(/Which model\?/);
+    pty.type(keys.enter);
+    await pty.see(/The model stays groq\/mine, which is not one of ollama/);
+    assert.equal(await pty.ended, 0);
+  });
+});
