@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { UndefinedVariable } from "../substitute.js";
 import { plain } from "../../util/text/suggest.js";
+import { UndefinedVariable } from "../substitute.js";
 
 const kinds: Readonly<Record<string, string>> = {
   string: "a text",

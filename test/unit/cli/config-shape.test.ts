@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { suggest } from "../../../src/util/text/suggest.js";
 import { expandTilde, findHome } from "../../../src/config/home.js";
 import { loadConfig } from "../../../src/config/load.js";
 import { configKeys } from "../../../src/config/shape.js";
+import { suggest } from "../../../src/util/text/suggest.js";
 import { projectFile } from "../../support/project.js";
 
 describe("the example config", () => {
