@@ -1,7 +1,7 @@
 import type { MutableSession } from "./resident-session.js";
 
 const defaultCount = 1000;
-const defaultBytes = 32 * 1024 * 1024;
+const defaultBytes = 8 * 1024 * 1024;
 /** Anyone who has just used a session may use it again at once. */
 const restMs = 5000;
 
