@@ -71,18 +71,18 @@ function bytesOfEach<T>(
   return { bytes: (liveBytes() - before) / count, made };
 }
 
-for (const [what, turns, words] of [
-  ["short messages", 60, 16],
-  ["long messages", 20, 2000],
-  ["few messages", 2, 16],
+for (const [what, turns, words, count] of [
+  ["short messages", 60, 16, 60],
+  ["long messages", 20, 2000, 60],
+  ["few messages", 2, 16, 1000],
 ] as const)
   test(`a session of ${what} takes the memory that it is said to take, also once it was away`, (t) => {
-    const fresh = bytesOfEach(60, (n) => talked(`telegram:${n}`, turns, words));
-    const back = bytesOfEach(60, (n) => restored(fresh.made[n] ?? newSession("")));
+    const fresh = bytesOfEach(count, (n) => talked(`telegram:${n}`, turns, words));
+    const back = bytesOfEach(count, (n) => restored(fresh.made[n] ?? newSession("")));
     const said = fresh.made[0]?.bytes ?? 0;
     t.diagnostic(`${fresh.bytes} bytes, ${back.bytes} once it was away, said to be ${said}`);
     for (const bytes of [fresh.bytes, back.bytes])
-      assert.ok(bytes < 1.1 * said && said < 1.5 * bytes, `${bytes} bytes, said to be ${said}`);
+      assert.ok(bytes < 1.2 * said && said < 1.5 * bytes, `${bytes} bytes, said to be ${said}`);
   });
 
 test("a session that has left memory takes no more than its bytes", () => {
