@@ -5,7 +5,7 @@ import type { Logger } from "../log.js";
 import { readDocument, shownSequence } from "./document/document-file.js";
 import { takeOverDocument } from "./document/take-over-document.js";
 import type { SessionFiles } from "./file-names.js";
-import { readFolds, writeFolds } from "./folds/fold-file.js";
+import { type FoundFolds, readFolds, writeFolds } from "./folds/fold-file.js";
 import type { PackedSessions } from "./folds/packed-sessions.js";
 import { foldsOf, restoreFolds } from "./folds/session-folds.js";
 import { readPlanFile } from "./history/plan-file.js";
@@ -76,11 +76,16 @@ async function openPage({ engine, files, packed }: LoadPorts, session: MutableSe
   const { events, hasMore } = await engine.events(key, { afterSeq: seq - 1, limit: pageSize });
   const [last, ...later] = events;
   if (last?.seq !== seq || last.event_id !== eventId) return await engine.events(key, { afterSeq: 0, limit: pageSize });
-  restoreFolds(session, found.folds);
-  session.logged.foldedSeq = found.foldedSeq;
-  session.logged.isCompared = true;
-  session.logged.lastEventId = eventId;
+  restoreFound(session, found);
   return { events: later, hasMore };
+}
+
+/** Puts a session that is empty where these folds are. */
+export function restoreFound(session: MutableSession, { folds, foldedSeq, place }: FoundFolds): void {
+  restoreFolds(session, folds);
+  session.logged.foldedSeq = foldedSeq;
+  session.logged.isCompared = true;
+  session.logged.lastEventId = place.eventId;
 }
 
 /** What the document has that the log lacks: an older history, or what was lost of the log. */

@@ -62,8 +62,6 @@ export interface MutableSession extends ResidentSession {
   /** Events that arrived while the past was being read. */
   early: StoredEvent[] | undefined;
   changed: boolean;
-  /** Its document waits to be written: what happens meanwhile will be in it. */
-  isQueued: boolean;
   readonly logged: LoggedFacts;
   /** About how much memory it takes. */
   bytes: number;
@@ -88,7 +86,6 @@ export function newSession(key: string): MutableSession {
     plan: new PlanTrail(),
     early: [],
     changed: false,
-    isQueued: false,
     logged: { hasImport: false, hasToolRun: false, lastEventId: "", foldedSeq: 0, isCompared: false },
     bytes: restBytes,
     pace: new DocumentPace(),

@@ -1,14 +1,14 @@
 import type { MutableSession } from "./resident-session.js";
 
 const defaultCount = 1000;
-const defaultBytes = 32 * 1024 * 1024;
+const defaultBytes = 16 * 1024 * 1024;
 /** Anyone who has just used a session may use it again at once. */
 const restMs = 5000;
 
 export interface MemoryLimits {
   /** Sessions at rest leave memory beyond this number. Default 1000. */
   readonly maxSessions?: number | undefined;
-  /** And beyond so many bytes, by estimate. Default 32 MB. */
+  /** And beyond so many bytes, by estimate. Default 16 MB. */
   readonly maxBytes?: number | undefined;
 }
 

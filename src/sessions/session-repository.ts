@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { roleOf } from "./document/document.js";
+import { roleOf } from "./document/document-line.js";
 import type { SessionFiles } from "./file-names.js";
 import { headOf } from "./list/index-file.js";
 import { isSessionLine, type SessionLine } from "./list/session-line.js";

@@ -14,7 +14,7 @@ import type { SessionFiles } from "./file-names.js";
 import { PackedSessions } from "./folds/packed-sessions.js";
 import { writePlanFile } from "./history/plan-file.js";
 import { SessionList, type SessionPage, type SessionsWanted } from "./list/session-list.js";
-import { keepFolds, type LoadPorts, loadSession } from "./load-session.js";
+import { keepFolds, type LoadPorts, loadSession, restoreFound } from "./load-session.js";
 import { removeFolders } from "./remove-folders.js";
 import { apply, type MutableSession, newSession, type ResidentSession, toStored } from "./resident-session.js";
 import { type MemoryLimits, ResidentSessions } from "./resident-sessions.js";
@@ -58,6 +58,8 @@ export class SessionStore implements AsyncDisposable {
   readonly #documents: DocumentKeeper;
   readonly #deletions = new Map<string, Promise<void>>();
   readonly #stale: StaleNotes;
+  /** Sessions with a document that waits to be written: what happens meanwhile will be in it. */
+  readonly #waiting = new Set<string>();
   readonly #writing = new Set<Promise<void>>();
   /** What plan.json shows, where it was written by us. */
   readonly #plans = new WeakMap<MutableSession, PlanState | undefined>();
@@ -83,15 +85,7 @@ export class SessionStore implements AsyncDisposable {
       dir: files.dir,
       log,
       assertHeld: options.assertHeld,
-      read: async (key) => {
-        // Waiting for a deletion here would wait for ourselves: it waits for the writes of its session.
-        if (this.#deletions.has(key)) return undefined;
-        await this.open(key);
-        const session = this.#sessions.find(key)?.session;
-        if (session === undefined || session.document.lastSequence === 0) return undefined;
-        await this.#writePlan(session);
-        return toStored(session);
-      },
+      read: (key) => this.#read(key),
     });
     this.#stale = openStaleNotes(join(files.dir, ".stale"), log);
     this.#unsubscribe = options.bus.on(keptTypes, (event) => this.#onEvent(event), { priority: 100 });
@@ -195,7 +189,7 @@ export class SessionStore implements AsyncDisposable {
 
   /** Writes every document that is behind. */
   async flush(): Promise<void> {
-    for (const session of this.#sessions.all()) if (session.changed) this.#write(session);
+    for (const session of this.#sessions.all()) if (session.changed) this.#write(session.key);
     await this.#documents.flush();
   }
 
@@ -205,7 +199,7 @@ export class SessionStore implements AsyncDisposable {
     this.#unsubscribe();
     for (const session of this.#sessions.all()) {
       clearTimeout(session.timer);
-      if (session.changed) this.#write(session);
+      if (session.changed) this.#write(session.key);
     }
     await this.#documents[Symbol.asyncDispose]();
     this.#forgetStale();
@@ -229,7 +223,7 @@ export class SessionStore implements AsyncDisposable {
       await rm(files.documentPath(key), { force: true });
       await engine.deleteSession(key);
     } catch (error) {
-      if (known !== undefined) this.#write(known.session);
+      if (known !== undefined) this.#write(key);
       throw error;
     }
     clearTimeout(known?.session.timer);
@@ -270,37 +264,58 @@ export class SessionStore implements AsyncDisposable {
       const restMs = session.usedAt + delayMs - Date.now();
       const isBusy = restMs > 0 || session.openTurn.length > 0;
       if (isBusy || !session.pace.isDue(() => session.document.toDocument())) this.#schedule(session);
-      else this.#write(session);
+      else this.#write(session.key);
     }, delayMs);
     session.timer.unref();
   }
 
-  /** One write of a session waits at a time: it takes the session as it is when its turn comes. */
-  #write(session: MutableSession): void {
-    if (session.isQueued) return;
-    session.isQueued = true;
+  /** One write of a session waits at a time: it takes the session as it is when its turn comes, and holds none of it in memory until then. */
+  #write(key: string): void {
+    if (this.#waiting.has(key)) return;
+    this.#waiting.add(key);
     const { onBoundary } = this.#options;
-    let isTaken = false;
-    const take = async (): Promise<StoredSession> => {
-      isTaken = true;
-      session.isQueued = false;
+    const take = async (): Promise<StoredSession | undefined> => {
+      this.#waiting.delete(key);
+      const session = this.#sessions.present(key) ?? this.#unpacked(key);
+      if (session === undefined) return await this.#read(key);
       await this.#writePlan(session);
       await keepFolds(this.#loading, session);
+      this.#loading.packed.noteFolded(key, session.logged.foldedSeq);
       session.changed = false;
       onBoundary?.("document:before-write");
       const stored = toStored(session);
       session.pace.written(stored.document);
       return stored;
     };
-    const written = this.#documents.write(session.key, take).then(() => {
+    const written = this.#documents.write(key, take).then(() => {
       onBoundary?.("document:after-write");
       // A storage that is away takes nothing.
-      if (!isTaken) session.isQueued = false;
+      this.#waiting.delete(key);
       this.#writing.delete(written);
       this.#forgetStale();
       this.#evict();
     });
     this.#writing.add(written);
+  }
+
+  /** Of a session that has left memory since its document has to be written. */
+  #unpacked(key: string): MutableSession | undefined {
+    const found = this.#loading.packed.find(key);
+    if (found === undefined) return undefined;
+    const session = newSession(key);
+    restoreFound(session, found);
+    return session;
+  }
+
+  /** The session, from its log if need be. */
+  async #read(key: string): Promise<StoredSession | undefined> {
+    // Waiting for a deletion here would wait for ourselves: it waits for the writes of its session.
+    if (this.#deletions.has(key)) return undefined;
+    await this.open(key);
+    const session = this.#sessions.find(key)?.session;
+    if (session === undefined || session.document.lastSequence === 0) return undefined;
+    await this.#writePlan(session);
+    return toStored(session);
   }
 
   /** Before the document, so that one that is up to date means a plan that is. It can be made again: nobody fails for it. */
@@ -341,7 +356,7 @@ export class SessionStore implements AsyncDisposable {
   #evict(): void {
     for (const session of this.#sessions.evict()) {
       clearTimeout(session.timer);
-      if (session.changed) this.#write(session);
+      if (session.changed) this.#write(session.key);
       this.#loading.packed.keep(session);
     }
   }

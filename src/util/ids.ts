@@ -3,7 +3,9 @@ import { createHash, randomUUID } from "node:crypto";
 /** A new id: `<prefix>_` and 20 hex digits. Prefixes in use: evt, msg, turn, agent, gw, out, call, exe, art. */
 export function newId(prefix: string): string {
   // Node keeps random bytes for UUIDs ready, which makes this ten times cheaper than asking for ten bytes.
-  return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 20)}`;
+  const random = randomUUID();
+  // What is joined is one piece. A template would be a chain of strings that takes three times the memory, and ids are kept in many places.
+  return [prefix, "_", random.slice(0, 8), random.slice(9, 13), random.slice(14, 18), random.slice(19, 23)].join("");
 }
 
 /** The id that always comes from these parts: what is done again after a crash is known by it. Never looks like a new one. */

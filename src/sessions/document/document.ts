@@ -1,5 +1,5 @@
 import type { Payload } from "../../events/catalogue.js";
-import type { ContentPart, Usage } from "../../events/content.js";
+import type { Usage } from "../../events/content.js";
 import type { EventOf, StoredEvent } from "../../events/event.js";
 import { stateAfter } from "../../events/folds/session-state.js";
 import { namesOf } from "../../util/text/untrusted.js";
@@ -9,22 +9,13 @@ import { holdsText } from "../history/same-text.js";
 import { OpenTurn } from "../open-turn.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata } from "../session.js";
 import { beginningOf } from "./beginning-of.js";
+import { compactLine, type Line, roleOf, userLine } from "./document-line.js";
 import { DocumentUsage, type TurnEnded } from "./document-usage.js";
-
-export interface Line {
-  readonly message: DocumentMessage;
-  /** The event that put it where it is: a person's message moves there when its turn takes it. */
-  readonly seq: number;
-  /** The id of a person's message whose turn has not begun. */
-  readonly waits?: string | undefined;
-  /** The model sees it, as long as no fresh start or undo comes. */
-  readonly isSeen: boolean;
-}
 
 /** A session as people read it: a fold over the session's events into the shape of `.sessions/<name>.json`. */
 export class DocumentFold {
   readonly #key: string;
-  readonly #lines = new PackedList<Line>();
+  readonly #lines = new PackedList<Line>(compactLine);
   /** The first user text that is not a command, once there is one: it stays the first unless lines are taken out. */
   #summary: string | undefined;
   /** Ids of the messages that wait, so that the end of a turn does not look through all lines. */
@@ -376,23 +367,4 @@ export class DocumentFold {
         break;
     }
   }
-}
-
-/** A role as documents name it; what is unknown is told as by the system. */
-export function roleOf(role: string): DocumentMessage["role"] {
-  return role === "user" || role === "assistant" || role === "tool" || role === "error" ? role : "system";
-}
-
-function userLine({ payload: { content }, timestamp }: EventOf<"user_message_queued">): DocumentMessage {
-  const hasFiles = content.some((part) => part.type !== "text");
-  return { role: "user", content: readable(content), ...(hasFiles ? { parts: content } : {}), timestamp };
-}
-
-/** What a person wrote, with a line for each file that came along. */
-function readable(content: readonly ContentPart[]): string {
-  const lines = content.map((part) => {
-    if (part.type === "text") return part.text;
-    return part.type === "file" || part.type === "image" ? `[${part.filename ?? part.path}]` : "";
-  });
-  return lines.filter((line) => line !== "").join("\n");
 }

@@ -5,11 +5,13 @@ import { planAfter } from "../../events/folds/plan.js";
 import { stateAfter } from "../../events/folds/session-state.js";
 import { modelUseOf, modelUsesOf } from "../../events/model-use.js";
 import { beginningOf } from "../document/beginning-of.js";
-import { DocumentFold, roleOf } from "../document/document.js";
+import { DocumentFold } from "../document/document.js";
+import { roleOf } from "../document/document-line.js";
 import { sizeOf } from "../document/document-pace.js";
 import { DocumentUsage } from "../document/document-usage.js";
+import { restedEntries } from "../history/compact-entries.js";
 import { History } from "../history/history.js";
-import { acceptableName, forUser, summaryText, toAssistantEntry } from "../history/history-entries.js";
+import { acceptableName, forUser, summaryText, toAssistantEntry, toUserEntry } from "../history/history-entries.js";
 import { MessageTrail } from "../history/message-trail.js";
 import { PlanTrail } from "../history/plan-trail.js";
 import { TurnTrail } from "../history/turn-trail.js";
@@ -35,7 +37,7 @@ export const foldCode: readonly unknown[] = [
     PackedList,
   ],
   ...[apply, foldsOf, restoreFolds, stateAfter, planAfter, roleOf, sizeOf],
-  ...[beginningOf, acceptableName, forUser, summaryText, toAssistantEntry],
+  ...[beginningOf, acceptableName, forUser, restedEntries, summaryText, toAssistantEntry, toUserEntry],
   ...[addUsage, textOf, tokensOf, tokensOfResult, modelUseOf, modelUsesOf],
 ];
 

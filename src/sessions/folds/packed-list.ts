@@ -21,6 +21,12 @@ export class PackedList<T> {
   /** Items in them. */
   #packed = 0;
   #recent: T[] = [];
+  readonly #toSmall: (item: T, before: T | undefined) => T;
+
+  /** @param toSmall an item that was read from bytes, in as little memory as one that is pushed; it gets the one before it as well */
+  constructor(toSmall: (item: T, before: T | undefined) => T = (item) => item) {
+    this.#toSmall = toSmall;
+  }
 
   get length(): number {
     return this.#packed + this.#recent.length;
@@ -72,6 +78,7 @@ export class PackedList<T> {
   restore({ chunks, packed, recent }: PackedItems<T>): void {
     this.#chunks = chunks;
     this.#packed = packed;
-    this.#recent = [...recent];
+    this.#recent = [];
+    for (const item of recent) this.#recent.push(this.#toSmall(item, this.#recent.at(-1)));
   }
 }

@@ -9,8 +9,8 @@ const maxBytes = 8 * 1024 * 1024;
 
 interface Packed {
   readonly place: FoundFolds["place"];
-  readonly foldedSeq: number;
-  readonly bytes: Buffer;
+  foldedSeq: number;
+  readonly bytes: Uint8Array;
 }
 
 /**
@@ -28,18 +28,30 @@ export class PackedSessions {
     const { key, logged } = session;
     const { lastEventId: eventId, foldedSeq } = logged;
     if (folds === undefined || eventId === "") return;
-    const bytes = deflateRawSync(serialize(folds), { level: 1 });
+    // What zlib gives is the beginning of a piece of 16 kB.
+    const bytes = new Uint8Array(deflateRawSync(serialize(folds), { level: 1 }));
     this.#packed.set(key, { place: { key, seq: session.document.lastSequence, eventId }, foldedSeq, bytes });
+  }
+
+  find(key: string): FoundFolds | undefined {
+    const packed = this.#packed.get(key);
+    if (packed === undefined) return undefined;
+    const { place, foldedSeq, bytes } = packed;
+    // It is what `keep` has packed.
+    return { place, foldedSeq, folds: deserialize(inflateRawSync(bytes)) as FoundFolds["folds"] };
   }
 
   /** Gives it away: from now on it is somewhere else. */
   take(key: string): FoundFolds | undefined {
-    const packed = this.#packed.get(key);
-    if (packed === undefined) return undefined;
+    const found = this.find(key);
     this.#packed.delete(key);
-    const { place, foldedSeq, bytes } = packed;
-    // It is what `keep` has packed.
-    return { place, foldedSeq, folds: deserialize(inflateRawSync(bytes)) as FoundFolds["folds"] };
+    return found;
+  }
+
+  /** Its folds up to here are in a file. */
+  noteFolded(key: string, foldedSeq: number): void {
+    const packed = this.#packed.peek(key);
+    if (packed !== undefined) packed.foldedSeq = foldedSeq;
   }
 
   forget(key: string): void {

@@ -50,12 +50,15 @@ export interface AssistantEntry {
   readonly calls: readonly ToolUsePart[];
   readonly results: Map<string, ToolResultPart>;
   /** Where results came from that others wrote, or what the message itself was composed under. */
-  readonly outside: string[];
-  /** The message once its turn has ended: without thinking. */
-  readonly rested: { readonly role: "assistant"; readonly content: AssistantContent };
+  outside: readonly string[];
+  /** The message once its turn has ended, where that is another one: without thinking. */
+  readonly rested: { readonly role: "assistant"; readonly content: AssistantContent } | undefined;
   /** The message with the results of its calls. */
   tokens: number;
 }
+
+/** So many messages are looked through for a writer. */
+const lookedAt = 20;
 
 /** Nobody can say any more what of a restored message others wrote. */
 export const restoredOutside = "messages that were brought back after damage";
@@ -101,7 +104,33 @@ export function forUser(parts: readonly ContentPart[]): UserContent {
 }
 
 /** Of answers without calls, which never get one. */
-const noResults: Map<string, ToolResultPart> = new Map();
+export const noResults: Map<string, ToolResultPart> = new Map();
+export const noCalls: readonly ToolUsePart[] = [];
+/** Of messages that nobody else had a say in. */
+export const nowhere: readonly string[] = [];
+
+/** A person's message as it enters the context. */
+export function toUserEntry(
+  { seq, turnId, content, writers }: Pick<UserEntry, "seq" | "turnId" | "content" | "writers">,
+  outside?: string,
+): UserEntry {
+  const sources = outside === undefined ? nowhere : [outside];
+  return { role: "user", seq, turnId, content, tokens: tokensOf(content), outside: sources, writers };
+}
+
+/** Its writer as a list: the one that a message shortly before has, where it was the same. There are many of these, of few writers. */
+export function writersOf(entries: readonly (UserEntry | AssistantEntry)[], writer: Writer): readonly Writer[] {
+  for (let at = entries.length - 1; at >= Math.max(0, entries.length - lookedAt); at -= 1) {
+    const entry = entries[at];
+    if (entry?.role === "user" && isOf(entry.writers, writer)) return entry.writers;
+  }
+  return [writer];
+}
+
+function isOf([first, ...others]: readonly Writer[], { role, channel, senderId, name }: Writer): boolean {
+  if (first === undefined || others.length > 0) return false;
+  return first.role === role && first.channel === channel && first.senderId === senderId && first.name === name;
+}
 
 /** An answer as it enters the context. Copies have no room to grow: there are many of these. */
 export function toAssistantEntry(
@@ -127,11 +156,11 @@ export function toAssistantEntry(
     turnId,
     model,
     content: own,
-    calls: calls.slice(),
+    calls: calls.length === 0 ? noCalls : calls.slice(),
     results: calls.length === 0 ? noResults : new Map(),
-    rested: { role: "assistant", content: hasThinking ? own.filter((part) => part.type !== "thinking") : own },
+    outside: outside === undefined ? nowhere : [outside],
+    rested: hasThinking ? { role: "assistant", content: own.filter((part) => part.type !== "thinking") } : undefined,
     tokens: tokensOf(own),
-    outside: outside === undefined ? [] : [outside],
   };
 }
 

@@ -4,6 +4,7 @@ import { tokensOf, tokensOfResult } from "../../events/content-tokens.js";
 import type { StoredEvent } from "../../events/event.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { KnownAddresses } from "../known-addresses.js";
+import { compactEntries, restedEntries } from "./compact-entries.js";
 import {
   type AssistantEntry,
   differentWriters,
@@ -15,10 +16,12 @@ import {
   summaryText,
   toAssistantEntry,
   tokensOfResults,
+  toUserEntry,
   type UserContent,
   type UserEntry,
   type Writer,
   withoutImages,
+  writersOf,
 } from "./history-entries.js";
 
 /** The messages of one turn, as many as are still there. */
@@ -71,12 +74,10 @@ export class History {
     this.#thoughts = { messageId, content };
   }
 
-  /** All of it between two turns, for a file: without thinking, which is not given back any more. */
+  /** All of it between two turns, for a file. */
   get folded() {
     return {
-      entries: this.#entries.map((entry) =>
-        entry.role === "assistant" ? { ...entry, content: entry.rested.content } : entry,
-      ),
+      entries: restedEntries(this.#entries),
       tokens: this.#tokens,
       calibration: this.#calibration,
       freshSince: this.#freshSince,
@@ -88,7 +89,7 @@ export class History {
   }
 
   restore(state: History["folded"]): void {
-    this.#entries = state.entries;
+    this.#entries = compactEntries(state.entries);
     this.#tokens = state.tokens;
     this.#calibration = state.calibration;
     this.#freshSince = state.freshSince;
@@ -237,7 +238,7 @@ export class History {
         continue;
       }
       const isItsOwn = entry.turnId === currentTurnId && (model === undefined || entry.model === model);
-      const message = isItsOwn ? entry : entry.rested;
+      const message = isItsOwn ? entry : (entry.rested ?? entry);
       if (message.content.length === 0) continue;
       messages.push(message);
       if (entry.calls.length > 0)
@@ -263,11 +264,10 @@ export class History {
     writer: Writer,
     outside: string | undefined,
   ): void {
-    const tokens = tokensOf(content);
-    this.#tokens += tokens;
+    const entry = toUserEntry({ seq, turnId, content, writers: writersOf(this.#entries, writer) }, outside);
+    this.#tokens += entry.tokens;
     this.#hasImages ||= content.some(({ type }) => type === "image");
-    const sources = outside === undefined ? [] : [outside];
-    this.#entries.push({ role: "user", seq, turnId, content, tokens, outside: sources, writers: [writer] });
+    this.#entries.push(entry);
   }
 
   #learn({ output, addresses, visited, outside }: Payload<"tool_execution_complete">): void {
@@ -342,7 +342,7 @@ export class History {
       if (entry.results.has(result.tool_call_id)) return;
       entry.results.set(result.tool_call_id, result);
       this.#hasImages ||= result.images !== undefined;
-      if (outside !== undefined) entry.outside.push(outside);
+      if (outside !== undefined) entry.outside = [...entry.outside, outside];
       const tokens = tokensOfResult(result);
       entry.tokens += tokens;
       this.#tokens += tokens;

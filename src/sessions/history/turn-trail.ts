@@ -25,7 +25,7 @@ const textChars = 80;
 
 /** The turns in a session's present context, in order: what an undo can take back. A fold over the session's events. */
 export class TurnTrail {
-  readonly #turns = new PackedList<SeenTurn>();
+  readonly #turns = new PackedList<SeenTurn>(withAskerOf);
   /** Messages whose turn has not ended. */
   #questions = new Map<string, Question>();
   #open: { readonly turnId: string; readonly beforeSeq: number } | undefined;
@@ -88,7 +88,8 @@ export class TurnTrail {
     if (turnId === undefined || this.last?.turnId === turnId) return;
     const question = this.#questions.get(messageId);
     const beforeSeq = this.#open?.turnId === turnId ? this.#open.beforeSeq : seq - 1;
-    this.#turns.push({ turnId, beforeSeq, asker: question?.asker, text: question?.text ?? "", usedTools: false });
+    const turn = { turnId, beforeSeq, asker: question?.asker, text: question?.text ?? "", usedTools: false };
+    this.#turns.push(withAskerOf(turn, this.last));
   }
 
   #change(kind: string, toSeq: number, seq: number): void {
@@ -98,4 +99,11 @@ export class TurnTrail {
     // The turn that begins afresh is taken back up to here, not beyond.
     if (this.#open !== undefined) this.#open = { ...this.#open, beforeSeq: seq };
   }
+}
+
+/** There are many turns, of few people. */
+function withAskerOf({ turnId, beforeSeq, asker, text, usedTools }: SeenTurn, before: SeenTurn | undefined): SeenTurn {
+  const last = before?.asker;
+  const isSame = asker !== undefined && last?.channel === asker.channel && last.senderId === asker.senderId;
+  return { turnId, beforeSeq, asker: isSame ? last : asker, text, usedTools };
 }

@@ -55,6 +55,26 @@ export class KeyTable {
     return true;
   }
 
+  /** Below 0 where the key of `a` comes before that of `b`. Without making strings of them. */
+  compare(a: number, b: number): number {
+    const bytes = this.#bytes;
+    const [startA = 0, startB = 0] = [this.#starts[a], this.#starts[b]];
+    const [lengthA = 0, lengthB = 0] = [this.#lengths[a], this.#lengths[b]];
+    for (let n = 0; n < lengthA && n < lengthB; n += 1) {
+      const difference = (bytes[startA + n] ?? 0) - (bytes[startB + n] ?? 0);
+      if (difference !== 0) return difference;
+    }
+    return lengthA - lengthB;
+  }
+
+  /** How many keys begin so. */
+  countPrefix(prefix: Uint8Array): number {
+    let count = 0;
+    for (let number = 0; number < this.#end; number += 1)
+      if (this.isUsed(number) && this.hasPrefix(number, prefix)) count += 1;
+    return count;
+  }
+
   find(key: string): number | undefined {
     const bytes = this.#encoded(key);
     return this.findBytes(bytes, 0, bytes === this.#scratch ? key.length : bytes.length);

@@ -46,8 +46,13 @@ export class SessionList {
     const { rows } = this.#repository;
     const exceptBytes = except === undefined ? undefined : Buffer.from(except);
     const keys: string[] = [];
+    const inOrder = this.#inOrder();
+    // Nobody needs to look at all of them where each one counts.
+    const isPlain = since === undefined && isWanted === undefined && this.#deletions.size === 0;
+    const known = isPlain ? rows.size - (except === undefined ? 0 : rows.countOf(except)) : undefined;
     let total = 0;
-    for (const row of this.#inOrder()) {
+    for (const row of inOrder) {
+      if (known !== undefined && keys.length >= limit) break;
       if (since !== undefined && (rows.atOf(row) ?? 0) < since) break;
       if (exceptBytes !== undefined && rows.hasPrefix(row, exceptBytes)) continue;
       // Most keys need not become strings.
@@ -65,7 +70,7 @@ export class SessionList {
       const { file: _file, lastSequence: _shown, ...summary } = line;
       return [summary];
     });
-    return { sessions, total };
+    return { sessions, total: known ?? total };
   }
 
   keys(isWanted: (key: string) => boolean): readonly string[] {

@@ -24,6 +24,7 @@ export class SessionRows {
   #order = new Uint32Array(0);
   /** Rows that have changed since: their places in the order do not count. */
   readonly #moved = new Set<number>();
+  #counted: { readonly prefix: string; readonly count: number } | undefined;
 
   get size(): number {
     return this.#keys.size;
@@ -66,6 +67,13 @@ export class SessionRows {
     return this.#keys.hasPrefix(number, prefix);
   }
 
+  /** How many keys begin so. Only the last answer is kept, until a session comes or goes. */
+  countOf(prefix: string): number {
+    if (this.#counted?.prefix !== prefix)
+      this.#counted = { prefix, count: this.#keys.countPrefix(Buffer.from(prefix)) };
+    return this.#counted.count;
+  }
+
   /** Unix ms of the row's last message. */
   atOf(number: number): number | undefined {
     const at = this.#at[number] ?? Number.NEGATIVE_INFINITY;
@@ -102,6 +110,7 @@ export class SessionRows {
   /** The number that its row had. */
   delete(key: string): number | undefined {
     const number = this.#keys.delete(key);
+    this.#counted = undefined;
     if (number !== undefined) this.#moved.add(number);
     return number;
   }
@@ -130,16 +139,18 @@ export class SessionRows {
   }
 
   #fill(number: number, isNew: boolean, at = Number.NEGATIVE_INFINITY, lastSequence = 0): void {
+    if (isNew) this.#counted = undefined;
     while (number >= this.#at.length) this.#grow();
-    if (isNew || this.#at[number] !== at) this.#moved.add(number);
+    // Beyond that all are put in order anyway.
+    if ((isNew || this.#at[number] !== at) && this.#moved.size <= mostMoved) this.#moved.add(number);
     this.#at[number] = at;
     this.#lastSequence[number] = lastSequence;
   }
 
   #compare(a: number, b: number): number {
-    const [atA = 0, atB = 0] = [this.#at[a], this.#at[b]];
-    if (atA !== atB) return atA < atB ? 1 : -1;
-    return this.keyOf(a) < this.keyOf(b) ? -1 : 1;
+    const atA = this.#at[a] ?? 0;
+    const atB = this.#at[b] ?? 0;
+    return atA === atB ? this.#keys.compare(a, b) : atB - atA;
   }
 
   #sort(): void {

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import { toEvent } from "../../../src/engine/embedded/logs/drafts.js";
+import { RecentIds } from "../../../src/engine/embedded/logs/recent-ids.js";
+import { SessionTable, trim } from "../../../src/engine/embedded/logs/session-table.js";
 import type { EventDraft } from "../../../src/events/event.js";
 import { derivedId, isNewId, newId } from "../../../src/util/ids.js";
 import { logPath, openIn, sessionOf, tempFolder, titled, titlesOf } from "../../support/engine/engine-kit.js";
+import { liveBytes } from "../../support/engine/live-bytes.js";
 
 /** An event whose id comes from what it tells, as that of a sub-agent's change does. */
 function derived(title: string, id = derivedId("evt", title)): EventDraft {
@@ -92,4 +96,58 @@ test("an id that is derived is never taken for one that was made for one use", (
     assert.ok(!isNewId(id), id);
     assert.match(id, /^evt_[0-9a-f]{20}$/);
   }
+});
+
+test("an id is kept as one piece of text", () => {
+  const count = 20_000;
+  const ids = new Array<string>(count).fill("");
+  const before = liveBytes();
+  for (let n = 0; n < count; n += 1) ids[n] = newId("evt");
+  const each = (liveBytes() - before) / count;
+  assert.equal(new Set(ids).size, count);
+  assert.ok(each < 64, `${each} bytes each`);
+});
+
+test("the newest ids of a session are known, and those of another form until the second segment after them", () => {
+  const ids = new RecentIds();
+  const made = Array.from({ length: 300 }, () => newId("evt"));
+  for (const [n, id] of made.entries()) ids.add(id, n + 1);
+  ids.add("mine", 301);
+  const known = made.flatMap((id, n) => (ids.find(id) === n + 1 ? [n] : []));
+  assert.deepEqual(
+    known,
+    Array.from({ length: 128 }, (_, n) => 172 + n),
+  );
+  assert.equal(ids.find(newId("evt")), undefined);
+  assert.equal(ids.find(`msg${made.at(-1)?.slice(3)}`), undefined);
+  ids.startSegment(false);
+  assert.deepEqual([ids.find(made.at(-1) ?? ""), ids.find("mine")], [300, 301]);
+  ids.startSegment(true);
+  assert.deepEqual([ids.find(made.at(-1) ?? ""), ids.find("mine")], [300, undefined]);
+  ids.startSegment(false);
+  assert.equal(ids.size, 0);
+  ids.add(made[0] ?? "", 302);
+  assert.equal(ids.find(made[0] ?? ""), 302);
+});
+
+test("what is kept of the ids of a chat that was used lately takes 4 kB", () => {
+  const chats = 200;
+  const table = new SessionTable();
+  const before = liveBytes();
+  for (let segment = 0; segment < 2; segment += 1) {
+    for (let n = 0; n < chats * 150; n += 1) {
+      const sessionKey = `telegram:${n % chats}`;
+      const seq = (table.find(sessionKey)?.lastSeq ?? 0) + 1;
+      const event = toEvent(titled("x"), { sessionKey, seq, time: 0, instanceId: "gw" });
+      table.applyEvent({ ...event, seq }, 300, 0);
+      const session = table.find(sessionKey);
+      if (session === undefined) continue;
+      session.flushedSeq = session.lastSeq;
+      trim(session, 0);
+    }
+    if (segment === 0) table.startSegment();
+  }
+  const each = (liveBytes() - before) / chats;
+  assert.equal([...table.all()].length, chats);
+  assert.ok(each < 4000, `${each} bytes each`);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { KeyTable } from "../../../src/sessions/list/key-table.js";
 import { queued, tempFolder, titled, until } from "../../support/engine/engine-kit.js";
 import { openStore } from "../../support/engine/histories/session-store.js";
 
@@ -144,6 +145,40 @@ test("2,000 sessions are listed from the index, without reading a document again
   assert.equal(list[0]?.key, "webui:1999");
   assert.ok(performance.now() - startedAt < 1000);
   assert.ok(!again.log.lines.some(({ level }) => level === "warn"));
+});
+
+test("a page of many sessions looks at its own, and knows how many there are", async (t) => {
+  const home = tempFolder(t);
+  const many = 3000;
+  for (let n = 0; n < many; n++)
+    write(home, `webui_${n}.json`, { key: `webui:${n}`, messages: at(new Date(1e12).toISOString()) });
+  write(home, "system_a.json", { key: "system:a", messages: at(new Date(1e12).toISOString()) });
+  await using s = await openStore(home);
+  const page = (offset: number) => s.store.page({ offset, limit: 50, except: "system:" });
+  const strings = t.mock.method(KeyTable.prototype, "keyOf");
+  const looks = t.mock.method(KeyTable.prototype, "hasPrefix");
+  const [first, second] = [await page(0), await page(50)];
+  // Of its own rows some once more, to read their lines; none to put those of the same moment in order.
+  assert.ok(strings.mock.callCount() < 500, `${strings.mock.callCount()} keys became strings`);
+  assert.ok(looks.mock.callCount() < many + 500, `${looks.mock.callCount()} keys looked at`);
+  const inOrder = Array.from({ length: many }, (_, n) => `webui:${n}`).sort();
+  const keys = [...first.sessions, ...second.sessions].map(({ key }) => key);
+  assert.deepEqual([keys, first.total, second.total], [inOrder.slice(0, 100), many, many]);
+  for (const key of ["system:b", "webui:new"]) {
+    await s.store.open(key);
+    await s.engine.append(key, [queued(`msg_${key}`)], { durable: false });
+  }
+  const third = await page(0);
+  assert.deepEqual([third.sessions[0]?.key, third.total], ["webui:new", many + 1]);
+  await s.store.delete("webui:7");
+  await s.store.delete("system:a");
+  assert.equal((await page(0)).total, many);
+  assert.equal((await s.store.page({ limit: 1 })).total, many + 1);
+  const last = await s.store.page({ offset: many - 3, limit: 50, except: "system:" });
+  assert.deepEqual(
+    last.sessions.map(({ key }) => key),
+    ["webui:997", "webui:998", "webui:999"],
+  );
 });
 
 test("the index file stays small, however often a document is written", async (t) => {

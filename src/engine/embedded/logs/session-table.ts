@@ -3,9 +3,8 @@ import { deepFreeze } from "../../../util/deep-freeze.js";
 import { isNewId } from "../../../util/ids.js";
 import type { Operation } from "../journal/operations.js";
 import { type LoggedEvent, toLogged } from "./known-ids.js";
+import { RecentIds } from "./recent-ids.js";
 
-/** Who stores an event of an id for one use again does so at once: older ones need not be known. */
-const keptIds = 128;
 const keptEvents = 50;
 const keptBytes = 32 * 1024;
 
@@ -38,9 +37,8 @@ export interface Session {
   flushedSeq: number;
   /** Length of the session log; undefined until it was compared with the journal. */
   logBytes: number | undefined;
-  /** Seq by event id, for events of this journal segment and of the one before. */
-  ids: Map<string, number>;
-  olderIds: Map<string, number>;
+  /** The ids of the newest events of this journal segment and of the one before. */
+  readonly ids: RecentIds;
   /** What the log and later events hold under ids that may be given again; undefined until somebody asks. */
   loggedIds: Map<string, LoggedEvent> | undefined;
   readonly unpublished: Publication[];
@@ -76,8 +74,7 @@ export class SessionTable {
       tail: [],
       flushedSeq: 0,
       logBytes: undefined,
-      ids: new Map(),
-      olderIds: new Map(),
+      ids: new RecentIds(),
       loggedIds: undefined,
       unpublished: [],
       isPublishing: false,
@@ -98,8 +95,7 @@ export class SessionTable {
     session.lastSeq = event.seq;
     session.lastTime = Math.max(session.lastTime, Date.parse(event.timestamp));
     session.tail.push({ event: deepFreeze(event), bytes, position });
-    session.ids.set(event.event_id, event.seq);
-    forgetOldest(session.ids);
+    session.ids.add(event.event_id, event.seq);
     if (!isNewId(event.event_id)) session.loggedIds?.set(event.event_id, toLogged(event));
   }
 
@@ -113,20 +109,18 @@ export class SessionTable {
     session.tail.length = 0;
     session.logBytes = undefined;
     session.ids.clear();
-    session.olderIds.clear();
     session.loggedIds = undefined;
   }
 
   /** Where an event id is in its session. */
   seqOf(session: Session, eventId: string): number | undefined {
-    return session.ids.get(eventId) ?? session.olderIds.get(eventId);
+    return session.ids.find(eventId);
   }
 
   /** A new segment begins: ids of the one before the last are forgotten, and so are sessions at rest. */
   startSegment(): void {
     for (const session of this.#sessions.values()) {
-      session.olderIds = session.ids;
-      session.ids = new Map(pendingOf(session).map(({ event }) => [event.event_id, event.seq]));
+      session.ids.startSegment(pendingOf(session).length > 0);
       this.forget(session);
     }
   }
@@ -134,7 +128,7 @@ export class SessionTable {
   /** Takes a session out of memory, as far as nothing in it is needed. */
   forget(session: Session): void {
     trim(session, 0);
-    const isRemembered = session.tail.length + session.ids.size + session.olderIds.size > 0;
+    const isRemembered = session.tail.length + session.ids.size > 0;
     const isUsed = isRemembered || session.unpublished.length > 0 || session.isPublishing;
     if (!isUsed && this.#sessions.get(session.key) === session) this.#sessions.delete(session.key);
   }
@@ -148,12 +142,6 @@ export class SessionTable {
       for (const { event } of pendingOf(session)) yield { o: "event", event };
     }
   }
-}
-
-function forgetOldest(ids: Map<string, number>): void {
-  if (ids.size <= keptIds) return;
-  const [oldest] = ids.keys();
-  if (oldest !== undefined && isNewId(oldest)) ids.delete(oldest);
 }
 
 /** The events that are not in the session log yet. */

@@ -35,25 +35,33 @@ export function makeHistory(sessionsDir: string, made: MadeHistory): number {
     const name = sessionFileName(key);
     bytes += writeLog(join(sessionsDir, `${name}.events.jsonl`), key, made);
     const lastSequence = made.turnsPerSession * eventsPerTurn + (made.isSummarised ? 1 : 0);
+    // The newest ones are anywhere in the list, as where each chat has its own times.
+    const timestamp = new Date((made.from ?? firstTime) + ((number * 7919) % made.sessions) * 1000).toISOString();
+    const answer = answerOf(made.answerBytes);
     const document = {
       key,
-      messages: [{ role: "user", content: "question", timestamp: new Date(0).toISOString() }],
-      metadata: { state: "idle", lastSequence },
+      messages: [
+        { role: "user", content: "question", timestamp },
+        { role: "assistant", content: answer, timestamp },
+      ],
+      metadata: { state: "idle", summary: "question", lastSequence },
     };
     fs.writeFileSync(join(sessionsDir, `${name}.json`), JSON.stringify(document));
-    fs.writeSync(index, lineText({ key, messageCount: 1, file: `${name}.json`, lastSequence }));
+    const shown = { messageCount: 2, summary: "question", lastMessage: answer.slice(0, 200), lastMessageAt: timestamp };
+    fs.writeSync(index, lineText({ key, file: `${name}.json`, lastSequence, ...shown }));
   }
   fs.closeSync(index);
   return bytes;
 }
 
 const eventsPerTurn = 5;
+const firstTime = 1_750_000_000_000;
 const piece = 8 * 1024 * 1024;
 
 function writeLog(
   path: string,
   key: string,
-  { turnsPerSession, answerBytes, from = 1_750_000_000_000, isSummarised = false }: MadeHistory,
+  { turnsPerSession, answerBytes, from = firstTime, isSummarised = false }: MadeHistory,
 ): number {
   const fd = fs.openSync(path, "w");
   let bytes = 0;
@@ -125,7 +133,7 @@ function turnEvents(id: string, answerBytes: number): readonly EventDraft[] {
       "assistant_message",
       {
         message_id: `${message}-answer`,
-        content: [{ type: "text", text: "answer ".repeat(Math.ceil(answerBytes / 7)).slice(0, answerBytes) }],
+        content: [{ type: "text", text: answerOf(answerBytes) }],
         model: "made",
         iteration: 1,
         stop_reason: "end_turn",
@@ -154,4 +162,8 @@ function turnEvents(id: string, answerBytes: number): readonly EventDraft[] {
     const cause = events[index - 1];
     return cause === undefined ? event : { ...event, causation_id: cause.event_id };
   });
+}
+
+function answerOf(bytes: number): string {
+  return "answer ".repeat(Math.ceil(bytes / 7)).slice(0, bytes);
 }

@@ -1,0 +1,41 @@
+import type { ContentPart } from "../../events/content.js";
+import type { EventOf } from "../../events/event.js";
+import type { DocumentMessage } from "../session.js";
+
+export interface Line {
+  readonly message: DocumentMessage;
+  /** The event that put it where it is: a person's message moves there when its turn takes it. */
+  readonly seq: number;
+  /** The id of a person's message whose turn has not begun. */
+  readonly waits?: string | undefined;
+  /** The model sees it, as long as no fresh start or undo comes. */
+  readonly isSeen: boolean;
+}
+
+/** A role as documents name it; what is unknown is told as by the system. */
+export function roleOf(role: string): DocumentMessage["role"] {
+  return role === "user" || role === "assistant" || role === "tool" || role === "error" ? role : "system";
+}
+
+export function userLine({ payload: { content }, timestamp }: EventOf<"user_message_queued">): DocumentMessage {
+  const hasFiles = content.some((part) => part.type !== "text");
+  return { role: "user", content: readable(content), ...(hasFiles ? { parts: content } : {}), timestamp };
+}
+
+/** What a person wrote, with a line for each file that came along. */
+function readable(content: readonly ContentPart[]): string {
+  const lines = content.map((part) => {
+    if (part.type === "text") return part.text;
+    return part.type === "file" || part.type === "image" ? `[${part.filename ?? part.path}]` : "";
+  });
+  return lines.filter((line) => line !== "").join("\n");
+}
+
+/** A line that was read from bytes, as small as it was made at first. */
+export function compactLine({ message, seq, waits, isSeen }: Line): Line {
+  const { role, content, timestamp, parts, timeline, outside, forGuest } = message;
+  const isPlain = parts === undefined && timeline === undefined && outside === undefined;
+  const plain = { role: roleOf(role), content, timestamp };
+  const small = isPlain ? (forGuest === undefined ? plain : { ...plain, forGuest }) : message;
+  return waits === undefined ? { message: small, seq, isSeen } : { message: small, seq, waits, isSeen };
+}
