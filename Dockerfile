@@ -31,7 +31,7 @@ RUN set -eu; \
   chown node:node /data
 COPY --from=build /opt/maxclaw /opt/maxclaw
 # What is part of an image is not updated in it. All that a program writes is below /data and /tmp.
-ENV NODE_ENV=production MAXCLAW_HOME=/data HOME=/data MAXCLAW_IMAGE=1
+ENV NODE_ENV=production MALLOC_ARENA_MAX=1 MAXCLAW_HOME=/data HOME=/data MAXCLAW_IMAGE=1
 WORKDIR /data
 USER node
 VOLUME /data

@@ -140,6 +140,7 @@ function systemWalls({ home, writable, account }: ServicePlan): readonly string[
 }
 
 function variables({ home, environment }: ServicePlan): readonly string[] {
-  const all = { [homeVariable]: home, ...environment };
+  // Else glibc keeps 15 to 20 MB of what the threads of V8 have freed.
+  const all = { [homeVariable]: home, MALLOC_ARENA_MAX: "1", ...environment };
   return Object.entries(all).map(([name, value]) => `Environment=${unitWord(`${name}=${value}`)}`);
 }
