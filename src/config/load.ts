@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
@@ -62,8 +63,11 @@ export async function loadConfig({ home, configPath, env }: LoadOptions): Promis
     if (configPath !== undefined) throw new ConfigError(`The config file ${path} does not exist. Check --config.`);
     return settled({});
   }
-  const result = await settled({});
-  const problem = `${faultSentence(path, content.fault)}. Until it is corrected, a gateway that starts has all channels off`;
+  // Without its token, what was meant to be closed would be open to everybody on this machine.
+  const closed = { gateway: { token: randomBytes(24).toString("hex") } };
+  const result = await settled(content.mayHaveToken ? closed : {});
+  const effect = `a gateway that starts has all channels off${content.mayHaveToken ? " and accepts no token" : ""}`;
+  const problem = `${faultSentence(path, content.fault)}. Until it is corrected, ${effect}`;
   return { ...result, problems: [problem, ...result.problems], path, unparsable: { path, ...content.fault } };
 }
 
@@ -90,7 +94,7 @@ async function isClosed(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) === undefined;
 }
 
-type Content = { readonly raw: JsonObject } | { readonly fault: Unusable | undefined };
+type Content = { readonly raw: JsonObject } | { readonly fault: Unusable | undefined; readonly mayHaveToken: boolean };
 
 /** A fault that is undefined means: no such file. */
 async function readConfigFile(path: string): Promise<Content> {
@@ -98,16 +102,21 @@ async function readConfigFile(path: string): Promise<Content> {
   try {
     text = await readText(path);
   } catch (error) {
-    if (isGone(error)) return { fault: undefined };
-    return { fault: { message: reasonOf(error) } };
+    if (isGone(error)) return { fault: undefined, mayHaveToken: false };
+    return { fault: { message: reasonOf(error) }, mayHaveToken: true };
   }
+  const mayHaveToken = namesToken.test(text);
   if (text.trim() === "")
-    return { fault: { line: 1, column: 1, message: "the file is empty (an empty config is {})" } };
+    return { fault: { line: 1, column: 1, message: "the file is empty (an empty config is {})" }, mayHaveToken };
   const parsed = [".yaml", ".yml"].includes(extname(path).toLowerCase()) ? await parseYaml(text) : parseJson(text);
-  if ("fault" in parsed) return parsed;
+  if ("fault" in parsed) return { ...parsed, mayHaveToken };
   if (isObject(parsed.value)) return { raw: parsed.value };
-  return { fault: { line: 1, column: 1, message: "an object is expected, with keys such as providers and channels" } };
+  const message = "an object is expected, with keys such as providers and channels";
+  return { fault: { line: 1, column: 1, message }, mayHaveToken };
 }
+
+/** `gateway: { … token: …`, in JSON or YAML, however broken the rest is. */
+const namesToken = /\bgateway\b[\s\S]{0,4000}?\btoken\b/i;
 
 type Parsed = { readonly value: unknown } | { readonly fault: Fault };
 
