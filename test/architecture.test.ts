@@ -133,6 +133,7 @@ const table: readonly Row[] = [
       "engine/held-files",
       "channels/channel",
       "policy/*",
+      "policy/devices/*",
       "sessions/*",
       "budgets/*",
       "schedule/*",

@@ -2,9 +2,10 @@ import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { ConfigError } from "../errors.js";
+import { isLoopback } from "../util/loopback.js";
 import { createConnectionSlots } from "./connection-slots.js";
 import type { FaultReply } from "./faults.js";
-import { createGuard, isLoopbackHost } from "./guard.js";
+import { Guard } from "./guard.js";
 import { type HttpOptions, withDefaults } from "./options.js";
 import { createRequestHandler } from "./request-handler.js";
 import { createWebSockets, refuse } from "./websocket/websocket.js";
@@ -18,6 +19,8 @@ export interface HttpServer {
   readonly address: string;
   /** `http://host:port`. */
   readonly url: string;
+  /** What the owner has to know of who comes. */
+  problems(): readonly string[];
 }
 
 /** Room for short requests beside the long-lived connections. */
@@ -38,13 +41,13 @@ export async function openHttpServer(
   const { host, token, log } = settings;
   if (token === "")
     throw new ConfigError("The gateway's token is empty. Set one of at least a few characters, or none.");
-  if (token === undefined && !isLoopbackHost(host))
+  if (token === undefined && !isLoopback(host))
     throw new ConfigError(
       `The gateway would listen on ${host}, which others can reach. Set gateway.token, or gateway.host to 127.0.0.1.`,
     );
 
   let port = settings.port;
-  const guard = createGuard(settings, () => port);
+  const guard = new Guard(settings, api.devices, () => port);
   const slots = createConnectionSlots(settings.limits.maxConnections, settings.onClient);
   const sockets = createWebSockets(settings, api, guard, slots);
   const handler = createRequestHandler(settings, api, guard, slots);
@@ -55,7 +58,7 @@ export async function openHttpServer(
       requestTimeout: Math.max(settings.timings.requestTimeoutMs, settings.timings.uploadTimeoutMs),
       connectionsCheckingInterval: Math.min(1000, settings.timings.requestTimeoutMs / 2),
     },
-    handler.handle,
+    (request, response) => handler.handle(request, response),
   );
   server.maxConnections = settings.limits.maxConnections + shortRequests;
   const unused = trackUnused(server);
@@ -92,6 +95,7 @@ export async function openHttpServer(
     port,
     address,
     url: `http://${address}`,
+    problems: () => [guard.problem()].filter((problem) => problem !== undefined),
     async [Symbol.asyncDispose]() {
       signal.removeEventListener("abort", onAbort);
       await closeOnce();

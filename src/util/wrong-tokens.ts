@@ -19,6 +19,8 @@ const mostTries = 10;
 const windowMs = 10 * 60_000;
 const lockMs = 5 * 60_000;
 const mostAddresses = 4096;
+/** From so many of all addresses on, each address is locked by its first wrong one. */
+const mostInAll = 100;
 const mostWaiting = 64;
 /** A token that nobody finds by trying, however often. */
 const strongLength = 20;
@@ -27,6 +29,12 @@ interface Tries {
   readonly count: number;
   readonly since: number;
   readonly lockedUntil: number;
+}
+
+interface AllTries {
+  readonly count: number;
+  readonly since: number;
+  readonly lastFrom: string;
 }
 
 /**
@@ -40,6 +48,7 @@ export class WrongTokens {
   readonly #now: () => number;
   readonly #delayMs: number;
   #waiting = 0;
+  #all: AllTries = { count: 0, since: 0, lastFrom: "" };
 
   constructor(options: { readonly now?: () => number; readonly firstDelayMs?: number } = {}) {
     this.#now = options.now ?? Date.now;
@@ -58,13 +67,30 @@ export class WrongTokens {
     const before = this.#find(network);
     const locked = this.#lockedMs(before);
     if (locked !== undefined) return { lockedMs: locked, isNew: false };
+    const all = this.#countInAll(network);
     const count = before.count + 1;
-    const isNew = count >= mostTries;
+    const isNew = count >= (all > mostInAll && network !== "loopback" ? 1 : mostTries);
     this.#byAddress.set(network, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
     if (isNew) return { lockedMs: lockMs, isNew };
     if (count > free)
       await this.#wait(backoffMs(count - free, { firstMs: this.#delayMs, longestMs: longestDelayMs }), signal);
     return { lockedMs: undefined, isNew };
+  }
+
+  /** A sentence for the owner, where so many came lately that it was nobody's mistake. */
+  problem(): string | undefined {
+    const { count, since, lastFrom } = this.#all;
+    if (count < mostTries || this.#now() - since > windowMs) return undefined;
+    const where = lastFrom === "loopback" ? "this machine" : lastFrom;
+    return `${count} wrong tokens were tried within 10 minutes, the last one from ${where}. None of them got in.`;
+  }
+
+  #countInAll(network: string): number {
+    const { count, since } = this.#all;
+    const now = this.#now();
+    const isOver = now - since > windowMs;
+    this.#all = { count: isOver ? 1 : count + 1, since: isOver ? now : since, lastFrom: network };
+    return this.#all.count;
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<void> {

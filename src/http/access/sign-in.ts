@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { SignedIn } from "../../api/policy/devices-api.js";
+import { isLoopback } from "../../util/loopback.js";
+import type { Exchange } from "../exchange.js";
+import type { Guard, KnownDevice } from "../guard.js";
+import { browserName } from "./browser-name.js";
+import { cookieNameOf, cookieText } from "./cookies.js";
+import type { Source } from "./proxies.js";
+import type { Site } from "./site.js";
+
+/** Lets a device in with a fresh secret. The one that the browser had before is signed out. */
+export async function signIn(
+  x: Exchange,
+  guard: Guard,
+  enter: (visit: ReturnType<typeof visitOf>) => Promise<SignedIn | undefined>,
+): Promise<SignedIn["device"] | undefined> {
+  const source = guard.sourceOf(x.request);
+  const before = await guard.deviceOf(x.request);
+  const signedIn = await enter(visitOf(x.request, source));
+  if (signedIn === undefined) return undefined;
+  const { device, secret } = signedIn;
+  giveCookie(x.response, { source, site: x.settings.site(), hasBase: x.target.hasBase }, { ...device, secret });
+  if (before !== undefined && x.api.devices.isKnown(before.id)) await x.api.devices.remove(before.id);
+  return device;
+}
+
+interface Place {
+  readonly source: Source;
+  readonly site: Site;
+  readonly hasBase: boolean;
+}
+
+export function giveCookie(
+  response: ServerResponse,
+  place: Place,
+  device: Omit<KnownDevice, "id" | "isRenewed">,
+): void {
+  const options = { path: pathOf(place), days: place.site.sessionDays, isSecure: device.isSecure };
+  response.appendHeader("Set-Cookie", cookieText(cookieNameOf(place.source.host), device.secret, options));
+}
+
+/** Also the one of the other path, as the base may have been set since. */
+export function takeCookies(response: ServerResponse, place: Place): void {
+  const isSecure = place.source.protocol === "https";
+  for (const path of new Set([pathOf(place), "/"]))
+    response.appendHeader("Set-Cookie", cookieText(cookieNameOf(place.source.host), "", { path, days: 0, isSecure }));
+}
+
+/** A proxy of ours may have taken the base away. Who comes past it asks for what is at the top. */
+function pathOf({ site, source, hasBase }: Place): string {
+  return site.basePath !== "" && (hasBase || source.isProxied) ? site.basePath : "/";
+}
+
+function visitOf({ headers }: IncomingMessage, source: Source) {
+  return {
+    address: source.address,
+    browser: browserName(headers["user-agent"]),
+    isSecure: protocolOf(headers.origin, source) === "https",
+  };
+}
+
+/** As a trusted proxy says it, else as the browser names its page: that concerns nobody but the browser itself. */
+function protocolOf(origin: string | undefined, { protocol, host }: Source): string {
+  return protocol ?? (origin?.toLowerCase() === `https://${host}` ? "https" : "http");
+}
+
+/** The address that an invitation leads to, and why it may be of no use. The code is where no server's log has it. */
+export function invitationLink(x: Exchange, guard: Guard, code: string): { url: string; warning?: string } {
+  const source = guard.sourceOf(x.request);
+  const { publicUrl, basePath } = x.settings.site();
+  const base = x.target.hasBase || source.isProxied ? basePath : "";
+  const page = publicUrl ?? `${protocolOf(x.request.headers.origin, source)}://${source.host}${base}/`;
+  const url = `${page}#join=${code}`;
+  const isHere = URL.canParse(page) && isLoopback(new URL(page).hostname);
+  if (!isHere) return { url };
+  return {
+    url,
+    warning: "Only this machine can open this link. Set gateway.publicUrl to the address by which the phone gets here.",
+  };
+}
