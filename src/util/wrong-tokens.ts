@@ -32,7 +32,10 @@ interface Tries {
 }
 
 interface AllTries {
+  /** Those that came while their address was not locked. */
   readonly count: number;
+  /** Those too that came while it was. */
+  readonly tried: number;
   readonly since: number;
   readonly lastFrom: string;
 }
@@ -48,7 +51,7 @@ export class WrongTokens {
   readonly #now: () => number;
   readonly #delayMs: number;
   #waiting = 0;
-  #all: AllTries = { count: 0, since: 0, lastFrom: "" };
+  #all: AllTries = { count: 0, tried: 0, since: 0, lastFrom: "" };
 
   constructor(options: { readonly now?: () => number; readonly firstDelayMs?: number } = {}) {
     this.#now = options.now ?? Date.now;
@@ -66,8 +69,8 @@ export class WrongTokens {
     const network = networkOf(address);
     const before = this.#find(network);
     const locked = this.#lockedMs(before);
+    const all = this.#countInAll(network, locked === undefined);
     if (locked !== undefined) return { lockedMs: locked, isNew: false };
-    const all = this.#countInAll(network);
     const count = before.count + 1;
     const isNew = count >= (all > mostInAll && network !== "loopback" ? 1 : mostTries);
     this.#byAddress.set(network, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
@@ -79,17 +82,17 @@ export class WrongTokens {
 
   /** A sentence for the owner, where so many came lately that it was nobody's mistake. */
   problem(): string | undefined {
-    const { count, since, lastFrom } = this.#all;
-    if (count < mostTries || this.#now() - since > windowMs) return undefined;
+    const { tried, since, lastFrom } = this.#all;
+    if (tried < mostTries || this.#now() - since > windowMs) return undefined;
     const where = lastFrom === "loopback" ? "this machine" : lastFrom;
-    return `${count} wrong tokens were tried within 10 minutes, the last one from ${where}. None of them got in.`;
+    return `${tried} wrong tokens were tried within 10 minutes, the last one from ${where}. None of them got in.`;
   }
 
-  #countInAll(network: string): number {
-    const { count, since } = this.#all;
+  #countInAll(lastFrom: string, isCounted: boolean): number {
     const now = this.#now();
-    const isOver = now - since > windowMs;
-    this.#all = { count: isOver ? 1 : count + 1, since: isOver ? now : since, lastFrom: network };
+    const isOver = now - this.#all.since > windowMs;
+    const { count, tried, since } = isOver ? { count: 0, tried: 0, since: now } : this.#all;
+    this.#all = { count: count + (isCounted ? 1 : 0), tried: tried + 1, since, lastFrom };
     return this.#all.count;
   }
 

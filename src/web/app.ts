@@ -2,29 +2,29 @@ import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
-import { followRoute, type Route } from "./frame/route.js";
+import { followRoute, type Route, takeInvitation } from "./frame/route.js";
 import { createShell, type Shell } from "./frame/shell.js";
-import { askForToken } from "./frame/sign-in.js";
+import { signIn } from "./frame/sign-in.js";
 import { createStrangers } from "./frame/strangers.js";
+import { createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
-import { createGatewayHttp, type GatewayHttp, Unauthorized } from "./gateway/gateway-http.js";
-import type { TokenStore } from "./gateway/token-store.js";
+import { createGatewayHttp, type GatewayHttp } from "./gateway/gateway-http.js";
 import { Chats } from "./panes/chats.js";
+import { DeviceButtons } from "./panes/devices/device-buttons.js";
 import { createJobsPane } from "./panes/jobs-pane.js";
-import { h } from "./parts/dom.js";
 import { OpenChat } from "./session/open-chat.js";
 import { Store } from "./store.js";
 
 /** Builds the page into `root` and keeps it up to date. */
-export function startApp(root: HTMLElement, tokens: TokenStore): void {
-  const app = new App(tokens);
+export function startApp(root: HTMLElement): void {
+  const app = new App();
   root.append(app.element);
   void app.start();
 }
 
 /** Puts the page together: what comes from the gateway goes to the store, and the parts of the page show what is there. */
 class App {
-  readonly #tokens: TokenStore;
+  readonly #api = createApi();
   readonly #store = new Store();
   readonly #http: GatewayHttp;
   readonly #connection: Connection;
@@ -35,15 +35,16 @@ class App {
   readonly #banners = createBanners(() => this.#connection.retryNow());
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
-  readonly #signOut = h("button", { type: "button", class: "link more", hidden: true }, "Sign out");
+  readonly #devices: DeviceButtons;
+  #invitation = takeInvitation();
   #isAsking = false;
 
-  constructor(tokens: TokenStore) {
+  constructor() {
     const store = this.#store;
     const onFailure = (error: unknown): void => this.#failed(error);
-    this.#tokens = tokens;
-    this.#http = createGatewayHttp(tokens.get);
-    this.#connection = new Connection(tokens, this.#http, store, {
+    this.#http = createGatewayHttp(this.#api);
+    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => this.#onSignedOut(), onFailure });
+    this.#connection = new Connection(this.#http, store, {
       onOpen: () => this.#onOpen(),
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
@@ -74,12 +75,12 @@ class App {
     return this.#shell.element;
   }
 
-  /** Looks who answers, then connects. Also the way back in after a wrong token. */
+  /** Looks who answers, then connects. Also the way back in for who has just signed in. */
   async start(): Promise<void> {
     this.#connection.close();
-    this.#signOut.hidden = this.#tokens.get() === undefined;
     try {
       await this.#connection.readStatus();
+      this.#devices.refresh();
       this.#strangers.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) return this.#signIn();
@@ -95,9 +96,8 @@ class App {
     const pane = this.#chats.element;
     pane.append(
       createJobsPane(this.#http.jobs, (key) => this.#go(key)),
-      this.#signOut,
+      this.#devices.element,
     );
-    this.#signOut.addEventListener("click", () => this.#onSignOut());
     return createShell({ pane, banners: this.#banners.element, conversation: this.#conversation.elements });
   }
 
@@ -156,13 +156,14 @@ class App {
     if (this.#isAsking) return;
     this.#isAsking = true;
     this.#conceal();
-    const token = await askForToken(this.#tokens.get() !== undefined);
+    const invitation = this.#invitation;
+    this.#invitation = undefined;
+    await signIn(this.#api, invitation);
     this.#isAsking = false;
-    if (token !== undefined) this.#tokens.set(token);
     await this.start();
   }
 
-  /** Who has no token that counts sees nothing of what was said; what is not sent yet waits for the next one. */
+  /** Who is not signed in sees nothing of what was said; what is not sent yet waits. */
   #conceal(): void {
     this.#connection.close();
     this.#chat.leave();
@@ -172,9 +173,8 @@ class App {
   }
 
   /** Whatever else the page holds goes with the reload. */
-  #onSignOut(): void {
+  #onSignedOut(): void {
     this.#connection.close();
-    this.#tokens.remove();
     this.#route.clear();
     location.reload();
   }

@@ -1,5 +1,14 @@
 import { hashOf, sessionKeyFromHash } from "../session/session-key.js";
 
+const invitation = /^#join=([\w-]{1,200})$/;
+
+/** The code of an invitation that has led here. It works once, so it goes from the address and from the history. */
+export function takeInvitation(): string | undefined {
+  const code = invitation.exec(location.hash)?.[1];
+  if (code !== undefined) history.replaceState(null, "", location.pathname);
+  return code;
+}
+
 /** The address says which chat is open, so that reload and back button work. Whatever else it says is not read. */
 export interface Route {
   readonly key: string | undefined;

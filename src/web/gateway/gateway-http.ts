@@ -1,11 +1,9 @@
 import { isEventShaped, isRecord } from "../../client/frames.js";
 import type { GatewayEvent } from "../../events/event.js";
+import { type Api, type JsonObject, recordsIn } from "./api.js";
 import type { JobView, StatusView, StrangerView } from "./gateway-views.js";
 
-/** The gateway wants a token, or another one. */
-export class Unauthorized extends Error {}
-
-/** The routes that the page reads over HTTP. They throw {@link Unauthorized} on 401. */
+/** The routes that the chat reads over HTTP. */
 export interface GatewayHttp {
   status(): Promise<StatusView>;
   /** Who waits to be let in. */
@@ -18,61 +16,35 @@ export interface GatewayHttp {
   file(sessionKey: string, artifactId: string): Promise<Blob>;
 }
 
-const timeoutMs = 15_000;
-
-export function createGatewayHttp(token: () => string | undefined): GatewayHttp {
-  const call = async (path: string, json?: unknown): Promise<Record<string, unknown>> =>
-    bodyOf(await request(token(), path, json));
+export function createGatewayHttp(api: Api): GatewayHttp {
   const ofSession = (key: string, path: string): string => `api/sessions/${encodeURIComponent(key)}/${path}`;
   return {
     async status() {
-      return statusOf(await call("api/status"));
+      return statusOf(await api.get("api/status"));
     },
     async strangers() {
-      const { waiting } = await call("api/pairings");
+      const { waiting } = await api.get("api/pairings");
       return Array.isArray(waiting) ? waiting.filter(isStranger) : [];
     },
     async letIn(code) {
-      await call("api/pairings/approve", { code });
+      await api.post("api/pairings/approve", { code });
     },
     async jobs() {
-      const { jobs } = await call("api/cron");
+      const { jobs } = await api.get("api/cron");
       return recordsIn(jobs).map(jobOf);
     },
     async events(sessionKey, fromSequence, limit) {
-      const { events } = await call(ofSession(sessionKey, `events?from_sequence=${fromSequence}&limit=${limit}`));
+      const { events } = await api.get(ofSession(sessionKey, `events?from_sequence=${fromSequence}&limit=${limit}`));
       return Array.isArray(events) ? events.filter(isEventShaped) : [];
     },
     async file(sessionKey, artifactId) {
       const path = ofSession(sessionKey, `artifacts/${encodeURIComponent(artifactId)}`);
-      const response = await request(token(), path, undefined);
-      if (!response.ok) throw new Error(reasonOf(await response.json().catch(() => undefined), response));
-      return await response.blob();
+      return await (await api.response("GET", path)).blob();
     },
   };
 }
 
-async function request(token: string | undefined, path: string, json: unknown): Promise<Response> {
-  const response = await fetch(path, {
-    headers: {
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(json === undefined ? {} : { "content-type": "application/json" }),
-    },
-    ...(json === undefined ? {} : { method: "POST", body: JSON.stringify(json) }),
-    cache: "no-store",
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  if (response.status === 401) throw new Unauthorized("The gateway asks for its token");
-  return response;
-}
-
-async function bodyOf(response: Response): Promise<Record<string, unknown>> {
-  const body: unknown = await response.json();
-  if (!response.ok || !isRecord(body)) throw new Error(reasonOf(body, response));
-  return body;
-}
-
-function statusOf({ model, provider, problems, channels }: Record<string, unknown>): StatusView {
+function statusOf({ model, provider, problems, channels }: JsonObject): StatusView {
   const lost = recordsIn(channels)
     .filter(({ state, reason }) => state === "disconnected" && typeof reason === "string")
     .map(({ name, reason }) => `${name} is disconnected: ${reason}`);
@@ -84,7 +56,7 @@ function statusOf({ model, provider, problems, channels }: Record<string, unknow
   };
 }
 
-function jobOf({ title, sessionKey, nextRun }: Record<string, unknown>): JobView {
+function jobOf({ title, sessionKey, nextRun }: JsonObject): JobView {
   return {
     title: String(title),
     sessionKey: String(sessionKey),
@@ -92,14 +64,6 @@ function jobOf({ title, sessionKey, nextRun }: Record<string, unknown>): JobView
   };
 }
 
-function recordsIn(value: unknown): readonly Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
 function isStranger(value: unknown): value is StrangerView {
   return isRecord(value) && [value.code, value.channel, value.senderId].every((text) => typeof text === "string");
-}
-
-function reasonOf(body: unknown, { status }: Response): string {
-  return isRecord(body) && typeof body.error === "string" ? body.error : `HTTP ${status}`;
 }
