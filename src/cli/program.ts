@@ -18,6 +18,7 @@ import { addChannelsCommand } from "./commands/channels.js";
 import { addCompletionCommand } from "./commands/completion.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
+import { addDevicesCommand } from "./commands/devices.js";
 import { addGatewayCommand } from "./commands/gateway.js";
 import { addMcpCommand } from "./commands/mcp.js";
 import { addModelsCommand } from "./commands/models.js";
@@ -52,6 +53,7 @@ export function createProgram(): Command {
   addSkillsCommand(program, version);
   addCronCommand(program, version);
   addPairCommand(program, version);
+  addDevicesCommand(program, version);
   addAnswerCommand(program);
   addPolicyCommand(program, version);
   addConfigCommand(program);

@@ -71,7 +71,9 @@ export function invitationLink(x: Exchange, guard: Guard, code: string): { url: 
   const base = x.target.hasBase || source.isProxied ? basePath : "";
   const page = publicUrl ?? `${protocolOf(x.request.headers.origin, source)}://${source.host}${base}/`;
   const url = `${page}#join=${code}`;
-  const isHere = URL.canParse(page) && isLoopback(new URL(page).hostname);
+  const { hostname } = new URL(page);
+  // Who asks the gateway where it listens on every address names none.
+  const isHere = isLoopback(hostname) || hostname === "0.0.0.0" || hostname === "[::]";
   if (!isHere) return { url };
   return {
     url,
