@@ -149,12 +149,15 @@ export class Guard {
     const source = this.sourceOf(request);
     const browser = browserName(request.headers["user-agent"]);
     const visit = { address: source.address, browser, isSecure: source.protocol === "https" };
-    for (const secret of cookiesNamed(request.headers.cookie, cookieNameOf(source.host)).slice(0, 4)) {
-      const found = await this.#devices.find(secret, visit);
+    for (const isSecure of [true, false]) {
       // A cookie for TLS only does not come without TLS, unless somebody has read it.
-      if (found === undefined || (found.device.isSecure && source.protocol === "http")) continue;
-      const { id, isSecure } = found.device;
-      return { id, secret, isSecure, isRenewed: found.isRenewed };
+      if (isSecure && source.protocol === "http") continue;
+      const secrets = cookiesNamed(request.headers.cookie, cookieNameOf(source.host, isSecure));
+      for (const secret of secrets.slice(0, 4)) {
+        const found = await this.#devices.find(secret, visit);
+        if (found === undefined || found.device.isSecure !== isSecure) continue;
+        return { id: found.device.id, secret, isSecure, isRenewed: found.isRenewed };
+      }
     }
     return undefined;
   }

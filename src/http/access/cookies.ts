@@ -2,11 +2,11 @@ const pairs = 50;
 
 /**
  * Browsers give a cookie to every port of a host: without the port in its name, two gateways on one machine would sign each
- * other's devices out.
+ * other's devices out. One for TLS only has a name that nobody can give to a cookie without TLS.
  */
-export function cookieNameOf(host: string): string {
+export function cookieNameOf(host: string, isSecure: boolean): string {
   const port = /:(\d+)$/.exec(host)?.[1];
-  return port === undefined ? "maxclaw" : `maxclaw-${port}`;
+  return `${isSecure ? "__Secure-" : ""}maxclaw${port === undefined ? "" : `-${port}`}`;
 }
 
 /** The values of all cookies of this name: one of a path above may be beside it. */

@@ -36,14 +36,19 @@ export function giveCookie(
   device: Omit<KnownDevice, "id" | "isRenewed">,
 ): void {
   const options = { path: pathOf(place), days: place.site.sessionDays, isSecure: device.isSecure };
-  response.appendHeader("Set-Cookie", cookieText(cookieNameOf(place.source.host), device.secret, options));
+  response.appendHeader(
+    "Set-Cookie",
+    cookieText(cookieNameOf(place.source.host, device.isSecure), device.secret, options),
+  );
 }
 
-/** Also the one of the other path, as the base may have been set since. */
+/** All that there may be: the base may have been set since, or TLS put in front. */
 export function takeCookies(response: ServerResponse, place: Place): void {
-  const isSecure = place.source.protocol === "https";
   for (const path of new Set([pathOf(place), "/"]))
-    response.appendHeader("Set-Cookie", cookieText(cookieNameOf(place.source.host), "", { path, days: 0, isSecure }));
+    for (const isSecure of [false, true]) {
+      const name = cookieNameOf(place.source.host, isSecure);
+      response.appendHeader("Set-Cookie", cookieText(name, "", { path, days: 0, isSecure }));
+    }
 }
 
 /** A proxy of ours may have taken the base away. Who comes past it asks for what is at the top. */

@@ -1,5 +1,5 @@
 import { type Api, Refused, Unauthorized } from "../gateway/api.js";
-import { ask } from "../parts/dialogs.js";
+import { h, setText } from "../parts/dom.js";
 
 const explanation = "This gateway is open to its owner only. Its token is gateway.token in the config.";
 
@@ -14,20 +14,56 @@ export async function signIn(api: Api, invitation: string | undefined): Promise<
     if (failure === undefined) return;
     problem = failure;
   }
-  for (;;) {
-    const token = await ask({
-      title: "Token needed",
-      text: problem,
-      field: { label: "Token", value: "", isSecret: true, maxLength: 1000 },
-      action: "Connect",
-      canCancel: false,
+  const wrong = "The gateway did not accept this token. Please try again.";
+  await askForToken(problem, (token) => failureOf(() => api.post("api/login", { token }), wrong));
+}
+
+/** Resolves once `enter` has found nothing wrong with what the reader gave. It resolves with what was wrong. */
+function askForToken(problem: string, enter: (token: string) => Promise<string | undefined>): Promise<void> {
+  const text = h("p", { role: "status" }, problem);
+  const input = h("input", {
+    type: "password",
+    id: "dialog-field",
+    autocomplete: "off",
+    maxlength: "1000",
+    required: true,
+  });
+  const connect = h("button", { type: "submit", class: "primary" }, "Connect");
+  const form = h(
+    "form",
+    { method: "dialog" },
+    h("h2", { id: "dialog-title" }, "Token needed"),
+    text,
+    h("label", { for: "dialog-field" }, "Token"),
+    input,
+    h("div", { class: "dialog-actions" }, connect),
+  );
+  const dialog = h("dialog", { "aria-labelledby": "dialog-title" }, form);
+  const submit = async (): Promise<void> => {
+    const token = input.value.trim();
+    if (token === "" || connect.disabled) return;
+    connect.disabled = true;
+    const failure = await enter(token);
+    connect.disabled = false;
+    if (failure === undefined) return dialog.close();
+    setText(text, failure);
+    input.select();
+  };
+  document.body.append(dialog);
+  return new Promise((resolve) => {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void submit();
     });
-    if (token === undefined) continue;
-    const wrong = "The gateway did not accept this token. Please try again.";
-    const failure = await failureOf(() => api.post("api/login", { token }), wrong);
-    if (failure === undefined) return;
-    problem = failure;
-  }
+    // There is no way on without it.
+    dialog.addEventListener("cancel", (event) => event.preventDefault());
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve();
+    });
+    dialog.showModal();
+    input.focus();
+  });
 }
 
 async function failureOf(call: () => Promise<unknown>, wrong: string): Promise<string | undefined> {

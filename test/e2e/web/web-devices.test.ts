@@ -59,12 +59,13 @@ describe("the page behind a proxy", { timeout: 180_000, skip: withoutChromium() 
       await page.locator(".message.assistant .markdown").filter({ hasText: "friend" }).waitFor();
       const [cookie, ...others] = await page.context().cookies();
       assert.deepEqual(others, []);
-      const { path, httpOnly, secure, sameSite, value = "", expires = 0 } = cookie ?? {};
+      const { name = "", path, httpOnly, secure, sameSite, value = "", expires = 0 } = cookie ?? {};
       assert.deepEqual(
         { path, httpOnly, secure, sameSite },
         { path: "/assistant", httpOnly: true, secure: true, sameSite: "Strict" },
       );
       assert.match(value, /^[\w-]{43}$/);
+      assert.match(name, /^__Secure-maxclaw-\d+$/);
       assert.ok(expires * 1000 - Date.now() > 89 * 86_400_000);
       assert.equal(
         await page.evaluate("document.cookie + JSON.stringify([{ ...sessionStorage }, { ...localStorage }])"),

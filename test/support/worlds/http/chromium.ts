@@ -70,6 +70,7 @@ export async function withPage(
     if (token !== undefined) {
       await page.getByRole("textbox", { name: "Token" }).fill(token);
       await page.getByRole("button", { name: "Connect" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
     }
     await scenario(page);
   } finally {

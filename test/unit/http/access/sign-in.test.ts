@@ -291,7 +291,7 @@ test("the cookie of a page over TLS is for TLS only", async () => {
     return String(answer.headers["set-cookie"]);
   };
   const secure = await login({ "x-forwarded-proto": "https", origin: "https://chat.example" });
-  assert.match(secure, /^maxclaw=[\w-]{43}; Path=\/; Max-Age=7776000; HttpOnly; SameSite=Strict; Secure$/);
+  assert.match(secure, /^__Secure-maxclaw=[\w-]{43}; Path=\/; Max-Age=7776000; HttpOnly; SameSite=Strict; Secure$/);
   assert.doesNotMatch(await login({ "x-forwarded-proto": "http" }), /Secure/);
   assert.match(
     await login({ origin: "https://chat.example" }),
@@ -303,6 +303,8 @@ test("the cookie of a page over TLS is for TLS only", async () => {
     (await rawRequest(port, { path: "/api/status", headers: { host: "chat.example", cookie, ...headers } })).status;
   assert.equal(await ask({ "x-forwarded-proto": "https" }), 200);
   assert.equal(await ask({ "x-forwarded-proto": "http" }), 401, "who sends it without TLS has read it");
+  const renamed = { cookie: cookie.replace("__Secure-", "") };
+  assert.equal(await ask({ "x-forwarded-proto": "https", ...renamed }), 401, "a name that could come without TLS");
   assert.equal(await ask({ origin: "http://chat.example" }), 403);
 });
 
