@@ -171,7 +171,7 @@ export class Guard {
       throw forbidden("This gateway has no token, so it serves only this machine. Set gateway.token first.");
   }
 
-  /** A browser sends its cookie whoever asks it to: only our own page may have it change something or connect. */
+  /** A browser sends its cookie no matter which page asks for it: only our own page may have it change something or connect. */
   #checkIsOurPage(request: IncomingMessage, isSocket: boolean, { isSecure }: KnownDevice): void {
     const { origin, "sec-fetch-site": relation } = request.headers;
     const onlyReads = !isSocket && (request.method === "GET" || request.method === "HEAD");

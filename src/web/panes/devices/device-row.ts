@@ -9,7 +9,8 @@ interface RowActions {
 export function deviceRow(device: DeviceView, actions: RowActions): HTMLElement {
   const { name, browser, address, firstSeen, lastSeen, isCurrent } = device;
   const seen = isCurrent ? "in use now" : `last used ${timeOf(lastSeen)}`;
-  const about = [name === browser ? "" : browser, address, seen, `since ${timeOf(firstSeen)}`].filter(Boolean);
+  const where = name === browser ? address : `${browser} · ${address}`;
+  const about = [where, seen, `signed in ${firstSeen.toLocaleDateString([], { dateStyle: "medium" })}`];
   const rename = h(
     "button",
     { type: "button", class: "icon-button", "aria-label": `Rename ${name}`, onclick: () => actions.rename(device) },
@@ -27,7 +28,7 @@ export function deviceRow(device: DeviceView, actions: RowActions): HTMLElement 
       "div",
       { class: "device-about" },
       h("span", { class: "device-name" }, name, isCurrent ? h("span", { class: "chip" }, "this device") : undefined),
-      h("span", { class: "session-meta" }, about.join(" · ")),
+      ...about.map((fact) => h("span", { class: "device-fact" }, fact)),
     ),
     rename,
     remove,

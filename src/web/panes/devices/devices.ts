@@ -84,7 +84,9 @@ class DevicesDialog {
     this.#add.disabled = true;
     try {
       const invitation = await invite(this.#api);
-      this.#invitation.replaceChildren(await invitationCard(invitation));
+      const card = await invitationCard(invitation);
+      this.#invitation.replaceChildren(card);
+      card.scrollIntoView({ block: "nearest" });
     } finally {
       this.#add.disabled = false;
     }

@@ -21,7 +21,7 @@ export async function invitationCard({ url, expiresAt, warning }: InvitationView
     "div",
     { class: "invitation-card" },
     qrPicture(encode(url, { ecc: "M", border: 4 }).data),
-    h("p", {}, `Point the phone's camera at this. It lets one device in, until ${until}.`),
+    h("p", {}, `Point the phone's camera at this. It works once, until ${until}.`),
     warning === undefined ? undefined : h("p", { class: "invitation-warning" }, warning),
     h("div", { class: "invitation-link" }, link, copy),
   );

@@ -126,7 +126,7 @@ test("a WebSocket opens with the cookie for the gateway's own page only", async 
     );
 });
 
-test("who is signed out loses its connections at once, whoever does it, and nobody else does", async () => {
+test("a device that is signed out loses its connections at once, and no other does", async () => {
   await using served = await openTestServer({ token });
   const [lost, kept] = [await signIn(served), await signIn(served)];
   const open = ({ cookie }: SignedIn) => openSocket(served.url, { origin: served.url, headers: { cookie } });

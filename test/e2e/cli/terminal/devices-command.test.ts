@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readQrCode } from "../../support/qr-code.js";
-import { openCli } from "../../support/worlds/cli.js";
-import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
-import { postJson } from "../../support/worlds/http/http-server.js";
-import { openPty } from "../../support/worlds/pty.js";
+import { readQrCode } from "../../../support/qr-code.js";
+import { openCli } from "../../../support/worlds/cli.js";
+import { startCliGateway, withModel } from "../../../support/worlds/cli-gateway.js";
+import { postJson } from "../../../support/worlds/http/http-server.js";
+import { openPty } from "../../../support/worlds/pty.js";
 
 const token = "a-token-of-more-than-twenty-characters";
 const publicUrl = "https://chat.example/assistant";
