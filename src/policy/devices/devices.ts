@@ -137,7 +137,11 @@ export class Devices {
 
   /** Resolves once devices and invitations of another token are gone. */
   settle(): Promise<void> {
-    this.#settled ??= this.#settle();
+    this.#settled ??= this.#settle().catch((error: unknown) => {
+      // The next one tries again.
+      this.#settled = undefined;
+      throw error;
+    });
     return this.#settled;
   }
 

@@ -53,6 +53,22 @@ test("devices outlive a restart and are in the gateway's log; another token sign
   await gateway[Symbol.asyncDispose]();
 });
 
+test("one code lets one device in, however many show it while it is being taken from the disk", async () => {
+  await using model = await startFakeOpenAI({ answer: { text: "hello" } });
+  await using gateway = await startGateway({ config: openAIConfig(model.apiBase, { gateway: { token } }) });
+  const headers = { authorization: `Bearer ${token}` };
+  for (let round = 0; round < 5; round++) {
+    const invited = await postJson(`${urlOf(gateway)}/api/devices/invite`, {}, headers);
+    const { url } = (await invited.json()) as { url: string };
+    const code = new URL(url).hash.replace("#join=", "");
+    const { devices } = gateway.gateway.api;
+    const visit = { address: "203.0.113.7", browser: "Firefox", isSecure: false };
+    const joined = await Promise.all(Array.from({ length: 8 }, () => devices.join(code, visit)));
+    assert.equal(joined.filter((each) => each !== undefined).length, 1);
+  }
+  assert.equal((await gateway.gateway.api.devices.list()).length, 5);
+});
+
 test("guesses are among the problems of the status, and a base path counts from the change on", async () => {
   await using model = await startFakeOpenAI({ answer: { text: "hello" } });
   const config = openAIConfig(model.apiBase, { gateway: { token } });

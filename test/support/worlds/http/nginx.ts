@@ -59,6 +59,7 @@ http {
   ${server(`${plain}`)}
   server {
     listen 127.0.0.1:${stripped} ssl;
+    location = ${basePath} { return 308 ${basePath}/; }
     location ${basePath}/ { proxy_pass ${gateway}/; ${passOn} }
   }
 }
