@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SignedIn } from "../../api/policy/devices-api.js";
 import { isLoopback } from "../../util/loopback.js";
 import type { Exchange } from "../exchange.js";
-import type { Guard, KnownDevice } from "../guard.js";
+import type { KnownDevice } from "../guard.js";
 import { browserName } from "./browser-name.js";
 import { cookieNameOf, cookieText } from "./cookies.js";
 import type { Source } from "./proxies.js";
@@ -11,15 +11,14 @@ import type { Site } from "./site.js";
 /** Lets a device in with a fresh secret. The one that the browser had before is signed out. */
 export async function signIn(
   x: Exchange,
-  guard: Guard,
   enter: (visit: ReturnType<typeof visitOf>) => Promise<SignedIn | undefined>,
 ): Promise<SignedIn["device"] | undefined> {
-  const source = guard.sourceOf(x.request);
-  const before = await guard.deviceOf(x.request);
-  const signedIn = await enter(visitOf(x.request, source));
+  const place = placeOf(x);
+  const before = await x.guard.deviceOf(x.request);
+  const signedIn = await enter(visitOf(x.request, place.source));
   if (signedIn === undefined) return undefined;
   const { device, secret } = signedIn;
-  giveCookie(x.response, { source, site: x.settings.site(), hasBase: x.target.hasBase }, { ...device, secret });
+  giveCookie(x.response, place, { ...device, secret });
   if (before !== undefined && x.api.devices.isKnown(before.id)) await x.api.devices.remove(before.id);
   return device;
 }
@@ -51,9 +50,22 @@ export function takeCookies(response: ServerResponse, place: Place): void {
     }
 }
 
+function pathOf(place: Place): string {
+  return baseIn(place) || "/";
+}
+
 /** A proxy of ours may have taken the base away. Who comes past it asks for what is at the top. */
-function pathOf({ site, source, hasBase }: Place): string {
-  return site.basePath !== "" && (hasBase || source.isProxied) ? site.basePath : "/";
+function baseIn({ site, source, hasBase }: Place): string {
+  return hasBase || source.isProxied ? site.basePath : "";
+}
+
+export function placeOf(x: Exchange): Place {
+  return { source: x.guard.sourceOf(x.request), site: x.settings.site(), hasBase: x.target.hasBase };
+}
+
+/** What is in front of the gateway's paths for who asks. */
+export function baseOf(x: Exchange): string {
+  return baseIn(placeOf(x));
 }
 
 function visitOf({ headers }: IncomingMessage, source: Source) {
@@ -70,11 +82,10 @@ function protocolOf(origin: string | undefined, { protocol, host }: Source): str
 }
 
 /** The address that an invitation leads to, and why it may be of no use. The code is where no server's log has it. */
-export function invitationLink(x: Exchange, guard: Guard, code: string): { url: string; warning?: string } {
-  const source = guard.sourceOf(x.request);
-  const { publicUrl, basePath } = x.settings.site();
-  const base = x.target.hasBase || source.isProxied ? basePath : "";
-  const page = publicUrl ?? `${protocolOf(x.request.headers.origin, source)}://${source.host}${base}/`;
+export function invitationLink(x: Exchange, code: string): { url: string; warning?: string } {
+  const { source } = placeOf(x);
+  const { publicUrl } = x.settings.site();
+  const page = publicUrl ?? `${protocolOf(x.request.headers.origin, source)}://${source.host}${baseOf(x)}/`;
   const url = `${page}#join=${code}`;
   const { hostname } = new URL(page);
   // Who asks the gateway where it listens on every address names none.

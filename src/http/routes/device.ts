@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { invitationLink, signIn, takeCookies } from "../access/sign-in.js";
+import { invitationLink, placeOf, signIn, takeCookies } from "../access/sign-in.js";
 import { bodyOf, type Exchange, paramOf, sendJson } from "../exchange.js";
 import { noToken } from "../guard.js";
 import type { Route } from "./routes.js";
@@ -39,14 +39,14 @@ export const deviceRoutes: readonly Route[] = [
 async function login(x: Exchange): Promise<void> {
   const { token, device: name } = await bodyOf(x, loginBody);
   await x.guard.checkToken(x.request, token, x.signal);
-  const signedIn = await signIn(x, x.guard, (visit) => x.api.devices.signIn({ ...visit, name }));
+  const signedIn = await signIn(x, (visit) => x.api.devices.signIn({ ...visit, name }));
   sendJson(x.response, 200, { device: signedIn });
 }
 
 async function join(x: Exchange): Promise<void> {
   const { code, device: name } = await bodyOf(x, joinBody);
   if (x.settings.token === undefined) throw noToken();
-  const signedIn = await signIn(x, x.guard, (visit) => x.api.devices.join(code, { ...visit, name }));
+  const signedIn = await signIn(x, (visit) => x.api.devices.join(code, { ...visit, name }));
   const wrong = "This invitation is not valid any more. It works once, for ten minutes. Make a new one.";
   if (signedIn === undefined) throw await x.guard.wrongTry(x.request, wrong, x.signal);
   sendJson(x.response, 200, { device: signedIn });
@@ -73,9 +73,5 @@ async function list(x: Exchange): Promise<void> {
 async function invite(x: Exchange): Promise<void> {
   if (x.settings.token === undefined) throw noToken();
   const { code, expiresAt } = await x.api.devices.invite();
-  sendJson(x.response, 200, { expiresAt, ...invitationLink(x, x.guard, code) });
-}
-
-function placeOf(x: Exchange) {
-  return { source: x.guard.sourceOf(x.request), site: x.settings.site(), hasBase: x.target.hasBase };
+  sendJson(x.response, 200, { expiresAt, ...invitationLink(x, code) });
 }

@@ -92,4 +92,12 @@ test("guesses are among the problems of the status, and a base path counts from 
   );
   await lookedAt(gateway.gateway);
   assert.deepEqual([await statusOf("/assistant"), await statusOf("/assistant/api/status")], [307, 200]);
+  const uploaded = await fetch(`${urlOf(gateway)}/assistant/api/upload`, {
+    method: "POST",
+    headers: { ...headers, "x-filename": "a.txt" },
+    body: "text",
+  });
+  const { url } = (await uploaded.json()) as { url: string };
+  assert.match(url, /^\/assistant\/api\/uploads\//);
+  assert.equal(await statusOf(url), 200, "what is uploaded below the path is found below it");
 });
