@@ -5,7 +5,7 @@ import { draft } from "./events/event.js";
 import { openAgent } from "./library/agent.js";
 import { ownPackage } from "./util/package-folder.js";
 import type { GatewayOptions, Listen } from "./wiring/options.js";
-import type { DoorPorts } from "./wiring/runtime.js";
+import type { Door, DoorPorts } from "./wiring/runtime.js";
 
 /** The running daemon: an agent that also listens for HTTP. Disposing drains it without grace. */
 export interface Gateway extends AsyncDisposable {
@@ -27,12 +27,13 @@ type ConnectionState = Payload<"connection_state_changed">["to"];
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { http: listen = {} } = options;
+  const { basePath } = options.config.config.gateway;
   const agent = openAgent(options, listen === false ? undefined : (ports) => openHttp(options, listen, ports));
   await agent.initialize();
   return {
     api: agent.api,
     address: agent.address,
-    pageUrl: agent.address === "" ? "" : `http://${agent.address}/`,
+    pageUrl: agent.address === "" ? "" : `http://${agent.address}${basePath}/`,
     drain: (graceMs) => agent.drain(graceMs),
     [Symbol.asyncDispose]: () => agent.dispose(),
   };
@@ -41,8 +42,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 async function openHttp(
   options: GatewayOptions,
   listen: Listen,
-  { api, logEvent, signal }: DoorPorts,
-): Promise<{ readonly address: string } & AsyncDisposable> {
+  { api, logEvent, settings, signal }: DoorPorts,
+): Promise<Door> {
   const { openHttpServer } = await import("./http/server.js");
   const { gateway } = options.config.config;
   return await openHttpServer(
@@ -51,6 +52,7 @@ async function openHttp(
       port: listen.port ?? gateway.port,
       token: gateway.token,
       allowedOrigins: gateway.allowedOrigins,
+      site: settings,
       webRoot: join(ownPackage().folder, "dist", "web"),
       onClient: (name) => {
         const change = (from: ConnectionState, to: ConnectionState): void =>

@@ -133,6 +133,7 @@ const table: readonly Row[] = [
       "engine/held-files",
       "channels/channel",
       "policy/*",
+      "policy/devices/*",
       "sessions/*",
       "budgets/*",
       "schedule/*",
@@ -270,6 +271,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   dompurify: ["web/**"],
   preact: ["web/panes/**"],
   idb: ["web/outbox/**"],
+  uqr: ["web/panes/devices/*", "cli/text/devices"],
   vite: ["web/vite.config"],
 };
 
@@ -473,7 +475,7 @@ describe("the source code", () => {
   test("needs nothing but a browser in client/ and web/, except for the client's entry for Node", () => {
     const strays = sources.flatMap(({ path, imports }) => {
       if (!/^(client|web)\//.test(path) || ["web/vite.config.ts", "client/node.ts"].includes(path)) return [];
-      const allowed = path.startsWith("web/") ? ["marked", "dompurify", "idb", "preact", "preact/hooks"] : [];
+      const allowed = path.startsWith("web/") ? ["marked", "dompurify", "idb", "preact", "preact/hooks", "uqr"] : [];
       return imports
         .filter(({ specifier }) => !specifier.startsWith(".") && !allowed.includes(specifier))
         .map(({ specifier }) => `${path} → ${specifier}`);

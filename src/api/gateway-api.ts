@@ -5,6 +5,7 @@ import type { FilesApi } from "./files/files-api.js";
 import type { McpApi } from "./mcp-api.js";
 import type { EventsApi } from "./messages/events-api.js";
 import type { MessagesApi } from "./messages/messages-api.js";
+import type { DevicesApi } from "./policy/devices-api.js";
 import type { PairingsApi } from "./policy/pairings-api.js";
 import type { PolicyApi } from "./policy/policy-api.js";
 import type { SessionsApi } from "./sessions/sessions-api.js";
@@ -35,6 +36,9 @@ export interface GatewayApi
 
   /** Messages and replies that were given up. */
   readonly dead: DeadLettersApi;
+
+  /** Browsers that are signed in. */
+  readonly devices: DevicesApi;
 
   /** The servers that tools come from, where there can be some. */
   readonly mcp?: McpApi;

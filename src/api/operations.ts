@@ -11,6 +11,8 @@ import type { Answers } from "../inbound/answers.js";
 import type { Intake } from "../inbound/intake.js";
 import type { Uploads } from "../inbound/uploads.js";
 import type { Logger } from "../log.js";
+import type { Devices } from "../policy/devices/devices.js";
+import type { Invitations } from "../policy/devices/invitations.js";
 import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { SessionStore } from "../sessions/session-store.js";
@@ -20,6 +22,7 @@ import { createFileOperations, type FilePorts } from "./files/file-operations.js
 import type { GatewayApi } from "./gateway-api.js";
 import { createEventOperations } from "./messages/event-operations.js";
 import { createMessageOperations } from "./messages/message-operations.js";
+import { createDeviceOperations } from "./policy/device-operations.js";
 import { createPairingOperations } from "./policy/pairing-operations.js";
 import type { PolicyView } from "./policy/policy-api.js";
 import { createPolicyOperations } from "./policy/policy-operations.js";
@@ -53,6 +56,8 @@ export interface OperationPorts {
   /** Who may talk, and what people have said to questions. */
   readonly people: {
     readonly pairing: Pairing;
+    readonly devices: Devices;
+    readonly invitations: Invitations;
     readonly grants: Grants;
     readonly questions: OpenQuestions;
     readonly answers: Answers;
@@ -110,6 +115,7 @@ export function createOperations(ports: OperationPorts): Operations {
     skills: createSkillOperations({ skills, workspace }, logEvent),
     cron: createCronOperations(jobs),
     dead: createDeadLetters(engine),
+    devices: createDeviceOperations(people, logEvent),
     resumeDeletions: () => deletions.resume(),
   };
 }

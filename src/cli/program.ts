@@ -18,6 +18,7 @@ import { addChannelsCommand } from "./commands/channels.js";
 import { addCompletionCommand } from "./commands/completion.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
+import { addDevicesCommand } from "./commands/devices.js";
 import { addGatewayCommand } from "./commands/gateway.js";
 import { addHelpCommands } from "./commands/help.js";
 import { addMcpCommand } from "./commands/mcp.js";
@@ -58,6 +59,7 @@ export function createProgram(onReady: () => void = () => undefined): Command {
   addSkillsCommand(program, version);
   addCronCommand(program, version);
   addPairCommand(program, version);
+  addDevicesCommand(program, version);
   addAnswerCommand(program);
   addPolicyCommand(program, version);
   addConfigCommand(program);

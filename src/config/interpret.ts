@@ -41,6 +41,11 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   const hostProblem = openHostProblem(gateway.host, token);
   if (hostProblem !== undefined) problems.push(hostProblem);
 
+  if (gateway.trustedProxies.length > 0 && token === undefined)
+    problems.push(
+      "gateway.trustedProxies is set, but gateway.token is not: only this machine is served, and nobody through a proxy",
+    );
+
   const runnable = Object.entries(channels).filter(([name, channel]) => {
     const missing = channel?.enabled === true ? lacking(name, channels) : undefined;
     if (missing !== undefined) {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { channelSections } from "../channels/platforms.js";
+import { basePath, proxyAddress, webAddress } from "./site-values.js";
 import { type mcpServer, tools } from "./tools-schema.js";
 import { flag, jsonValue, number, optionalAddress, optionalText, seconds, thinking, toFlag, whole } from "./values.js";
 
@@ -89,6 +90,14 @@ const gateway = z.strictObject({
     .optional(),
   /** Web origins besides the gateway's own that a browser may call from, e.g. `https://chat.example.org`. */
   allowedOrigins: z.array(z.string()).default([]),
+  /** The path below which everything also is, for a proxy with other sites beside it, e.g. `/assistant`. */
+  basePath,
+  /** Proxies whose `X-Forwarded-…` and `Forwarded` are believed: addresses and networks, e.g. `10.0.0.0/8`. */
+  trustedProxies: z.array(proxyAddress).default([]),
+  /** How people reach the page from elsewhere, e.g. `https://chat.example.org/assistant/`: for links of invitations. */
+  publicUrl: webAddress,
+  /** After so many days without a visit a device is signed out. */
+  sessionDays: whole(1, 400, 90),
 });
 
 const policyRule = z.strictObject({

@@ -4,6 +4,7 @@ import { checked } from "../api/commands/checked.js";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
 import type { FaultReply } from "./faults.js";
+import type { Caller, Guard } from "./guard.js";
 import { readJson } from "./json.js";
 import type { HttpSettings } from "./options.js";
 import type { Target } from "./target.js";
@@ -17,6 +18,9 @@ export interface Exchange {
   readonly params: Readonly<Record<string, string>>;
   readonly api: GatewayApi;
   readonly settings: HttpSettings;
+  readonly guard: Guard;
+  /** Who asks. */
+  readonly caller: Caller;
   /** Aborts when the client goes away or the server stops. */
   readonly signal: AbortSignal;
   /** Counts this answer as a long-lived connection. @throws {RequestError} 503 when there are too many */

@@ -1,4 +1,5 @@
 import type { Logger } from "../log.js";
+import { plainSite, type Site } from "./access/site.js";
 
 export interface HttpOptions {
   /** Address to listen on. Anything but a loopback address needs a token. */
@@ -9,6 +10,8 @@ export interface HttpOptions {
   readonly token?: string | undefined;
   /** Pages from elsewhere that may call, each as `https://host[:port]`. */
   readonly allowedOrigins?: readonly string[] | undefined;
+  /** How the gateway is reached from elsewhere, as it is now. Default: at the top, without a proxy. */
+  readonly site?: (() => Site) | undefined;
   /** Folder of the built web page. */
   readonly webRoot: string;
   readonly limits?: Partial<HttpLimits> | undefined;
@@ -69,6 +72,7 @@ const timings: HttpTimings = {
 /** The options with every default filled in. */
 export interface HttpSettings extends HttpOptions {
   readonly allowedOrigins: readonly string[];
+  readonly site: () => Site;
   readonly limits: HttpLimits;
   readonly timings: HttpTimings;
 }
@@ -77,6 +81,7 @@ export function withDefaults(options: HttpOptions): HttpSettings {
   return {
     ...options,
     allowedOrigins: options.allowedOrigins ?? [],
+    site: options.site ?? (() => plainSite),
     limits: { ...limits, ...options.limits },
     timings: { ...timings, ...options.timings },
   };

@@ -2,6 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { RequestError } from "../errors.js";
+import { Connections } from "./access/connections.js";
+import { giveCookie } from "./access/sign-in.js";
+import { innerAddress, withSlash } from "./access/site.js";
 import type { ConnectionSlots } from "./connection-slots.js";
 import { sendFault, sendJson } from "./exchange.js";
 import { toFaultReply } from "./faults.js";
@@ -10,13 +13,14 @@ import { requireJsonIfBody } from "./json.js";
 import type { HttpSettings } from "./options.js";
 import { cronRoutes } from "./routes/cron.js";
 import { deadRoutes } from "./routes/dead.js";
+import { deviceRoutes } from "./routes/device.js";
 import { filesRoutes } from "./routes/files.js";
 import { gatewayRoutes } from "./routes/gateway.js";
 import { mcpRoutes } from "./routes/mcp.js";
 import { messageRoutes } from "./routes/message.js";
 import { openAIRoutes, toOpenAIError } from "./routes/openai.js";
 import { policyRoutes } from "./routes/policy.js";
-import { createRouter, MethodNotAllowed, type Route } from "./routes/routes.js";
+import { createRouter, MethodNotAllowed, type Route, type RouteMatch } from "./routes/routes.js";
 import { sessionRoutes } from "./routes/session.js";
 import { skillRoutes } from "./routes/skill.js";
 import { uploadRoutes } from "./routes/upload.js";
@@ -43,6 +47,7 @@ export const allRoutes: readonly Route[] = [
   ...messageRoutes,
   ...mcpRoutes,
   ...policyRoutes,
+  ...deviceRoutes,
   ...deadRoutes,
   ...cronRoutes,
   ...skillRoutes,
@@ -65,22 +70,63 @@ export function createRequestHandler(
   guard: Guard,
   slots: ConnectionSlots,
 ): RequestHandler {
-  const router = createRouter(allRoutes);
-  const underWay = new Map<AbortController, Promise<void>>();
-  const answers = new WeakMap<Duplex, ServerResponse>();
+  return new Handler({ settings, api, guard, slots });
+}
 
-  /** Who has no token is not told which paths exist. */
-  const routeOf = async (request: IncomingMessage, target: Target, signal: AbortSignal) => {
-    try {
-      return router(request.method ?? "GET", target.segments);
-    } catch (error) {
-      await guard.checkToken(request, target, { inQuery: false, signal });
-      throw error;
-    }
-  };
+interface HandlerParts {
+  readonly settings: HttpSettings;
+  readonly api: GatewayApi;
+  readonly guard: Guard;
+  readonly slots: ConnectionSlots;
+}
 
-  const answer = async (request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> => {
-    const target = parseTarget(request.url ?? "");
+class Handler implements RequestHandler {
+  readonly #parts: HandlerParts;
+  readonly #router = createRouter(allRoutes);
+  readonly #underWay = new Map<AbortController, Promise<void>>();
+  readonly #answers = new WeakMap<Duplex, ServerResponse>();
+  readonly #ofDevices: Connections;
+
+  constructor(parts: HandlerParts) {
+    this.#parts = parts;
+    this.#ofDevices = new Connections(parts.api.devices);
+  }
+
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    const { settings } = this.#parts;
+    const abort = new AbortController();
+    this.#answers.set(request.socket, response);
+    for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
+    response.once("close", () => abort.abort());
+    const done = this.#answer(request, response, abort)
+      .catch((error: unknown) => {
+        if (response.destroyed) return;
+        if (error instanceof MethodNotAllowed) response.setHeader("Allow", error.allow);
+        const { url } = innerAddress(request.url ?? "", settings.site().basePath);
+        sendFault(response, toFaultReply(error, settings.log), url.startsWith("/v1/") ? toOpenAIError : undefined);
+      })
+      .finally(() => {
+        this.#underWay.delete(abort);
+        swallowRest(request);
+      });
+    this.#underWay.set(abort, done);
+  }
+
+  hasBegun(socket: Duplex): boolean {
+    const last = this.#answers.get(socket);
+    return last?.headersSent === true && !last.writableFinished;
+  }
+
+  async finish(): Promise<void> {
+    this.#ofDevices.close();
+    for (const abort of this.#underWay.keys()) abort.abort();
+    await Promise.allSettled(this.#underWay.values());
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, abort: AbortController): Promise<void> {
+    const { settings, api, guard } = this.#parts;
+    const { basePath } = settings.site();
+    const target = parseTarget(request.url ?? "", basePath);
     if (target.path === "/health" || target.path === "/ready") return answerProbe(target.path, api, response);
     const isPage = !["api", "v1"].includes(target.segments[0] ?? "") && target.path !== "/metrics";
     guard.checkSource(request, { isPage });
@@ -90,44 +136,51 @@ export function createRequestHandler(
       response.setHeader("Vary", "Origin");
     }
     if (request.method === "OPTIONS") return answerPreflight(request, response, origin !== undefined);
+    const whole = withSlash(request.url ?? "", basePath);
+    if (whole !== undefined) return answerRedirect(response, whole);
     if (isPage) return answerPage(request, response, target, settings.webRoot);
-    const { route, params } = await routeOf(request, target, signal);
-    await guard.checkToken(request, target, { inQuery: route.tokenInQuery === true, signal });
+    await this.#answerRoute(request, response, target, abort);
+  }
+
+  async #answerRoute(
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: Target,
+    abort: AbortController,
+  ): Promise<void> {
+    const { settings, api, guard, slots } = this.#parts;
+    const { signal } = abort;
+    const { route, params } = await this.#routeOf(request, target, signal);
+    const inQuery = route.tokenInQuery === true;
+    const caller = route.isOpen === true ? {} : await guard.letIn(request, target, { inQuery, signal });
+    const { device } = caller;
+    response.once(
+      "close",
+      this.#ofDevices.add(device?.id, () => abort.abort()),
+    );
+    if (device?.isRenewed === true)
+      giveCookie(response, { source: guard.sourceOf(request), site: settings.site(), ...target }, device);
     if (route.method !== "GET" && route.takesFile !== true) requireJsonIfBody(request);
     // A streamed answer to a post is a request like any other; who gets a stream stays.
     const client = request.method === "GET" ? "sse" : undefined;
     const holdOpen = (): void => void response.once("close", slots.take(client));
-    await route.handle({ request, response, target, params, api, settings, signal, holdOpen });
-  };
+    await route.handle({ request, response, target, params, api, settings, guard, caller, signal, holdOpen });
+  }
 
-  return {
-    handle(request, response) {
-      const abort = new AbortController();
-      answers.set(request.socket, response);
-      for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
-      response.once("close", () => abort.abort());
-      const done = answer(request, response, abort.signal)
-        .catch((error: unknown) => {
-          if (response.destroyed) return;
-          if (error instanceof MethodNotAllowed) response.setHeader("Allow", error.allow);
-          const isOpenAI = request.url?.startsWith("/v1/") === true;
-          sendFault(response, toFaultReply(error, settings.log), isOpenAI ? toOpenAIError : undefined);
-        })
-        .finally(() => {
-          underWay.delete(abort);
-          swallowRest(request);
-        });
-      underWay.set(abort, done);
-    },
-    hasBegun(socket) {
-      const last = answers.get(socket);
-      return last?.headersSent === true && !last.writableFinished;
-    },
-    async finish() {
-      for (const abort of underWay.keys()) abort.abort();
-      await Promise.allSettled(underWay.values());
-    },
-  };
+  /** Who has no token is not told which paths exist. */
+  async #routeOf(request: IncomingMessage, target: Target, signal: AbortSignal): Promise<RouteMatch> {
+    try {
+      return this.#router(request.method ?? "GET", target.segments);
+    } catch (error) {
+      await this.#parts.guard.letIn(request, target, { inQuery: false, signal });
+      throw error;
+    }
+  }
+}
+
+/** Not for ever: the path may be changed. */
+function answerRedirect(response: ServerResponse, location: string): void {
+  response.writeHead(307, { Location: location, "Cache-Control": "no-store" }).end();
 }
 
 /** For supervisors and load balancers, which have neither our name nor a token. */

@@ -4,9 +4,10 @@ import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { GatewayApi } from "../api/gateway-api.js";
 import { ConfigError } from "../errors.js";
+import { isLoopback } from "../util/loopback.js";
 import { createConnectionSlots } from "./connection-slots.js";
 import type { FaultReply } from "./faults.js";
-import { createGuard, isLoopbackHost } from "./guard.js";
+import { Guard } from "./guard.js";
 import { type HttpOptions, withDefaults } from "./options.js";
 import { createRequestHandler } from "./request-handler.js";
 import { createWebSockets, refuse } from "./websocket/websocket.js";
@@ -20,6 +21,8 @@ export interface HttpServer {
   readonly address: string;
   /** `http://host:port`. */
   readonly url: string;
+  /** What the owner has to know of who comes. */
+  problems(): readonly string[];
 }
 
 /** Room for short requests beside the long-lived connections. */
@@ -40,7 +43,7 @@ export async function openHttpServer(
   const { host, token, log } = settings;
   if (token === "")
     throw new ConfigError("The gateway's token is empty. Set one of at least a few characters, or none.");
-  if (token === undefined && !isLoopbackHost(host)) {
+  if (token === undefined && !isLoopback(host)) {
     await assertOwnAddress(host);
     throw new ConfigError(
       `The gateway would listen on ${host}, which others can reach. Set gateway.token, or gateway.host to 127.0.0.1.`,
@@ -48,7 +51,7 @@ export async function openHttpServer(
   }
 
   let port = settings.port;
-  const guard = createGuard(settings, () => port);
+  const guard = new Guard(settings, api.devices, () => port);
   const slots = createConnectionSlots(settings.limits.maxConnections, settings.onClient);
   const sockets = createWebSockets(settings, api, guard, slots);
   const handler = createRequestHandler(settings, api, guard, slots);
@@ -59,7 +62,7 @@ export async function openHttpServer(
       requestTimeout: Math.max(settings.timings.requestTimeoutMs, settings.timings.uploadTimeoutMs),
       connectionsCheckingInterval: Math.min(1000, settings.timings.requestTimeoutMs / 2),
     },
-    handler.handle,
+    (request, response) => handler.handle(request, response),
   );
   server.maxConnections = settings.limits.maxConnections + shortRequests;
   const unused = trackUnused(server);
@@ -96,6 +99,7 @@ export async function openHttpServer(
     port,
     address,
     url: `http://${address}`,
+    problems: () => [guard.problem()].filter((problem) => problem !== undefined),
     async [Symbol.asyncDispose]() {
       signal.removeEventListener("abort", onAbort);
       await closeOnce();

@@ -1,20 +1,24 @@
 import { RequestError } from "../errors.js";
+import { innerAddress } from "./access/site.js";
 
 /** A request's path, decoded segment by segment, and its query. */
 export interface Target {
-  /** As sent, without the query. */
+  /** As sent, without the base path and the query. */
   readonly path: string;
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
+  /** It came with the base path in front, which is not in `path`. */
+  readonly hasBase: boolean;
 }
 
 /** @throws {RequestError} 400 for a path that is not one, or that would climb */
-export function parseTarget(url: string): Target {
+export function parseTarget(address: string, basePath: string): Target {
+  const { url, hasBase } = innerAddress(address, basePath);
   const mark = url.indexOf("?");
   const path = mark === -1 ? url : url.slice(0, mark);
   if (!path.startsWith("/")) throw badPath();
   const segments = path.slice(1).split("/").map(decode);
-  return { path, segments, query: new URLSearchParams(mark === -1 ? "" : url.slice(mark + 1)) };
+  return { path, segments, hasBase, query: new URLSearchParams(mark === -1 ? "" : url.slice(mark + 1)) };
 }
 
 function decode(segment: string): string {

@@ -19,6 +19,8 @@ const mostTries = 10;
 const windowMs = 10 * 60_000;
 const lockMs = 5 * 60_000;
 const mostAddresses = 4096;
+/** From so many of all addresses on, each address is locked by its first wrong one. */
+const mostInAll = 100;
 const mostWaiting = 64;
 /** A token that nobody finds by trying, however often. */
 const strongLength = 20;
@@ -27,6 +29,15 @@ interface Tries {
   readonly count: number;
   readonly since: number;
   readonly lockedUntil: number;
+}
+
+interface AllTries {
+  /** Those that came while their address was not locked. */
+  readonly count: number;
+  /** Those too that came while it was. */
+  readonly tried: number;
+  readonly since: number;
+  readonly lastFrom: string;
 }
 
 /**
@@ -40,6 +51,7 @@ export class WrongTokens {
   readonly #now: () => number;
   readonly #delayMs: number;
   #waiting = 0;
+  #all: AllTries = { count: 0, tried: 0, since: 0, lastFrom: "" };
 
   constructor(options: { readonly now?: () => number; readonly firstDelayMs?: number } = {}) {
     this.#now = options.now ?? Date.now;
@@ -57,14 +69,31 @@ export class WrongTokens {
     const network = networkOf(address);
     const before = this.#find(network);
     const locked = this.#lockedMs(before);
+    const all = this.#countInAll(network, locked === undefined);
     if (locked !== undefined) return { lockedMs: locked, isNew: false };
     const count = before.count + 1;
-    const isNew = count >= mostTries;
+    const isNew = count >= (all > mostInAll && network !== "loopback" ? 1 : mostTries);
     this.#byAddress.set(network, { ...before, count, lockedUntil: isNew ? this.#now() + lockMs : 0 });
     if (isNew) return { lockedMs: lockMs, isNew };
     if (count > free)
       await this.#wait(backoffMs(count - free, { firstMs: this.#delayMs, longestMs: longestDelayMs }), signal);
     return { lockedMs: undefined, isNew };
+  }
+
+  /** A sentence for the owner, where so many came lately that it was nobody's mistake. */
+  problem(): string | undefined {
+    const { tried, since, lastFrom } = this.#all;
+    if (tried < mostTries || this.#now() - since > windowMs) return undefined;
+    const where = lastFrom === "loopback" ? "this machine" : lastFrom;
+    return `${tried} wrong tokens were tried within 10 minutes, the last one from ${where}. None of them got in.`;
+  }
+
+  #countInAll(lastFrom: string, isCounted: boolean): number {
+    const now = this.#now();
+    const isOver = now - this.#all.since > windowMs;
+    const { count, tried, since } = isOver ? { count: 0, tried: 0, since: now } : this.#all;
+    this.#all = { count: count + (isCounted ? 1 : 0), tried: tried + 1, since, lastFrom };
+    return this.#all.count;
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<void> {

@@ -4,39 +4,37 @@ import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
 import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
-import { followRoute, type Route } from "./frame/route.js";
+import { followRoute, type Route, takeInvitation } from "./frame/route.js";
 import { createShell, type Shell } from "./frame/shell.js";
-import { askForToken } from "./frame/sign-in.js";
+import { signIn } from "./frame/sign-in.js";
 import { createStrangers } from "./frame/strangers.js";
 import { frameWords } from "./frame/words.js";
-import { type Api, createApi, Unauthorized } from "./gateway/api.js";
+import { createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
 import { createGatewayHttp, type GatewayHttp } from "./gateway/gateway-http.js";
-import type { TokenStore } from "./gateway/token-store.js";
 import { Drafts } from "./outbox/drafts.js";
 import { Outbox } from "./outbox/outbox.js";
 import type { OutboxStore } from "./outbox/outbox-store.js";
 import { Chats } from "./panes/chats/chats.js";
+import { DeviceButtons } from "./panes/devices/device-buttons.js";
 import type { PaneHost } from "./panes/host.js";
 import { type PaneEntry, panes } from "./panes/list.js";
 import { ask } from "./parts/dialogs.js";
-import { h } from "./parts/dom.js";
 import { OpenChat } from "./session/open-chat.js";
 import { Store } from "./store.js";
 
 /** Builds the page into `root` and keeps it up to date. */
-export function startApp(root: HTMLElement, tokens: TokenStore, kept: OutboxStore): void {
-  const app = new App(tokens, kept);
+export function startApp(root: HTMLElement, kept: OutboxStore): void {
+  const app = new App(kept);
   root.append(app.element);
   void app.start();
 }
 
 /** Puts the page together: what comes from the gateway goes to the store, and the parts of the page show what is there. */
 class App {
-  readonly #tokens: TokenStore;
   readonly #kept: OutboxStore;
+  readonly #api = createApi();
   readonly #store = new Store();
-  readonly #api: Api;
   readonly #http: GatewayHttp;
   readonly #connection: Connection;
   readonly #outbox: Outbox;
@@ -50,19 +48,19 @@ class App {
   readonly #shell: Shell;
   readonly #rail: ReturnType<typeof createRail>;
   readonly #settings: ReturnType<typeof createSettingsList>;
-  readonly #signOut = h("button", { type: "button", class: "link more", hidden: true }, frameWords.t("signOut"));
+  readonly #devices: DeviceButtons;
+  #invitation = takeInvitation();
   /** Made when the first pane is opened. */
   #panes: Promise<PaneHost> | undefined;
   #isAsking = false;
 
-  constructor(tokens: TokenStore, kept: OutboxStore) {
+  constructor(kept: OutboxStore) {
     const store = this.#store;
     const onFailure = (error: unknown): void => this.#failed(error);
-    this.#tokens = tokens;
     this.#kept = kept;
-    this.#api = createApi(tokens.get);
     this.#http = createGatewayHttp(this.#api);
-    this.#connection = new Connection(tokens, this.#http, store, {
+    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => void this.#onSignedOut(), onFailure });
+    this.#connection = new Connection(this.#http, store, {
       onOpen: () => this.#onOpen(),
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
@@ -107,12 +105,12 @@ class App {
     return this.#shell.element;
   }
 
-  /** Looks who answers, then connects. Also the way back in after a wrong token. */
+  /** Looks who answers, then connects. Also the way back in for who has just signed in. */
   async start(): Promise<void> {
     this.#connection.close();
-    this.#signOut.hidden = this.#tokens.get() === undefined;
     try {
       await this.#connection.readStatus();
+      this.#devices.refresh();
       this.#strangers.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) return this.#signIn();
@@ -136,8 +134,7 @@ class App {
   }
 
   #build(): Shell {
-    this.#chats.element.append(this.#signOut);
-    this.#signOut.addEventListener("click", () => void this.#onSignOut());
+    this.#chats.element.append(this.#devices.element);
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
     return createShell({ side, banners: this.#banners.element, conversation: this.#conversation.elements });
   }
@@ -249,13 +246,14 @@ class App {
     if (this.#isAsking) return;
     this.#isAsking = true;
     this.#conceal();
-    const token = await askForToken(this.#tokens.get() !== undefined);
+    const invitation = this.#invitation;
+    this.#invitation = undefined;
+    await signIn(this.#api, invitation);
     this.#isAsking = false;
-    if (token !== undefined) this.#tokens.set(token);
     await this.start();
   }
 
-  /** Who has no token that counts sees nothing of what was said; what is not sent yet waits for the next one. */
+  /** Who is not signed in sees nothing of what was said; what is not sent yet waits. */
   #conceal(): void {
     this.#connection.close();
     this.#chat.leave();
@@ -267,9 +265,8 @@ class App {
   }
 
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
-  async #onSignOut(): Promise<void> {
+  async #onSignedOut(): Promise<void> {
     this.#connection.close();
-    this.#tokens.remove();
     await this.#kept.clear().catch(() => undefined);
     this.#route.clear();
     location.reload();

@@ -1,11 +1,10 @@
 import { startApp } from "./app.js";
-import { createTokenStore } from "./gateway/token-store.js";
 import { openOutboxStore } from "./outbox/outbox-database.js";
 import { MemoryOutboxStore, type OutboxStore } from "./outbox/outbox-store.js";
 import { setLanguage } from "./words/words.js";
 
 setLanguage(localStorage);
-startApp(document.body, createTokenStore(sessionStorage), await outboxStore());
+startApp(document.body, await outboxStore());
 
 async function outboxStore(): Promise<OutboxStore> {
   try {

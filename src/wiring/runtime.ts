@@ -1,4 +1,5 @@
 import type { GatewayApi } from "../api/gateway-api.js";
+import type { Config } from "../config/schema.js";
 import type { EventDraft } from "../events/event.js";
 import { rootKeyOf } from "../events/session-key.js";
 import { type Artifacts, createArtifacts } from "../tools/chat/artifacts.js";
@@ -36,12 +37,24 @@ export interface DoorPorts {
   readonly api: GatewayApi;
   /** Adds to the gateway's own log. */
   readonly logEvent: (event: EventDraft) => void;
+  /** Its section of the config, as it is now. */
+  readonly settings: () => Config["gateway"];
   /** Aborts when the gateway stops. */
   readonly signal: AbortSignal;
 }
 
+/** One more way in, while it is open. */
+export interface Door extends AsyncDisposable {
+  readonly address: string;
+  /** What the owner has to know of who comes. */
+  problems?(): readonly string[];
+}
+
+/** Doors, and what they ask, read these whenever they need them. */
+const liveOfDoors = ["basePath", "trustedProxies", "publicUrl", "sessionDays"].map((key) => `gateway.${key}`);
+
 /** Opens one more way in than the channels, before the first turn runs. It is closed before anything behind it. */
-export type OpenDoor = (ports: DoorPorts) => Promise<{ readonly address: string } & AsyncDisposable>;
+export type OpenDoor = (ports: DoorPorts) => Promise<Door>;
 
 /**
  * Builds every part from the config, runs them together and undoes them in reverse.
@@ -68,7 +81,9 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const { schedule } = scheduled;
   const tools = openTools(options, core, assistant, schedule, releases);
   const mcp = openMcp(options, core, assistant, releases);
-  const status = openStatus(options, core, assistant, { tools, mcp });
+  const doors: Door[] = [];
+  live.own({ sections: liveOfDoors, apply: () => {} });
+  const status = openStatus(options, core, assistant, { tools, mcp, doors });
   const tasks = await openTasks(options, core, assistant, releases);
   const artifacts = openArtifacts(options, core);
   const spans = await openTelemetry(options, core, live, releases);
@@ -86,8 +101,9 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const resumed = resumeDeletions();
   releases.defer(() => resumed);
   const stopping = new AbortController();
-  const door =
-    openDoor && releases.use(await openDoor({ api, logEvent: core.logEvent, signal: stopping.signal }), "HTTP server");
+  const ports = { api, logEvent: core.logEvent, settings: () => live.running.gateway, signal: stopping.signal };
+  const door = openDoor && releases.use(await openDoor(ports), "HTTP server");
+  if (door !== undefined) doors.push(door);
   const address = door?.address ?? "";
   core.process.setAddress(address);
   const commands = chatCommands(core, assistant, api, schedule);

@@ -5,6 +5,8 @@ export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** `/api/sessions/:key/events`: a `:name` takes one segment. */
   readonly path: string;
+  /** Who has not signed in yet may ask. */
+  readonly isOpen?: boolean;
   /** The token may be in the query: for browsers' EventSource. */
   readonly tokenInQuery?: boolean;
   /** The body is not JSON, and may take `uploadTimeoutMs`. */

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { basename } from "node:path";
 import { addAbortSignal, PassThrough } from "node:stream";
 import { RequestError } from "../../errors.js";
+import { baseOf } from "../access/sign-in.js";
 import { sendDownload } from "../artifacts.js";
 import { type Exchange, paramOf, sendJson } from "../exchange.js";
 import type { Route } from "./routes.js";
@@ -33,7 +34,7 @@ async function upload(x: Exchange): Promise<void> {
   try {
     const sizeBytes = Number(request.headers["content-length"] ?? 0);
     const file = await api.upload({ filename, mimeType, sizeBytes, content });
-    sendJson(response, 201, { ...file, url: `/api/uploads/${encodeURIComponent(basename(file.path))}` });
+    sendJson(response, 201, { ...file, url: `${baseOf(x)}/api/uploads/${encodeURIComponent(basename(file.path))}` });
   } finally {
     request.unpipe(content);
     content.destroy();

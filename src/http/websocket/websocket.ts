@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { GatewayApi } from "../../api/gateway-api.js";
 import { RequestError } from "../../errors.js";
+import { Connections } from "../access/connections.js";
 import type { ConnectionSlots } from "../connection-slots.js";
 import { type FaultReply, toFaultReply } from "../faults.js";
 import { type Guard, tokenProtocol } from "../guard.js";
@@ -36,12 +37,14 @@ export function createWebSockets(
   });
   const encodeEvent = createEventEncoder();
   const checking = new Set<AbortController>();
-  const check = async (request: IncomingMessage, signal: AbortSignal): Promise<void> => {
-    const target = parseTarget(request.url ?? "");
+  const ofDevices = new Connections(api.devices);
+  const check = async (request: IncomingMessage, signal: AbortSignal): Promise<string | undefined> => {
+    const target = parseTarget(request.url ?? "", settings.site().basePath);
     guard.checkSource(request, { isPage: false });
-    await guard.checkToken(request, target, { inQuery: true, inProtocol: true, signal });
+    const { device } = await guard.letIn(request, target, { inQuery: true, isSocket: true, signal });
     if (target.segments.join("/") !== "ws")
       throw new RequestError("Only /ws can be upgraded.", { status: 404, code: "not_found" });
+    return device?.id;
   };
   const take = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const gone = new AbortController();
@@ -49,8 +52,9 @@ export function createWebSockets(
     socket.once("close", onClose);
     checking.add(gone);
     let release: () => void;
+    let device: string | undefined;
     try {
-      await check(request, gone.signal);
+      device = await check(request, gone.signal);
       release = slots.take("ws");
     } catch (error) {
       return refuse(socket, toFaultReply(error, settings.log));
@@ -60,7 +64,13 @@ export function createWebSockets(
     }
     if (socket.destroyed) return release();
     socket.once("close", release);
-    server.handleUpgrade(request, socket, head, (client) => serveConnection(client, { api, settings, encodeEvent }));
+    server.handleUpgrade(request, socket, head, (client) => {
+      client.once(
+        "close",
+        ofDevices.add(device, () => endConnection(client, 1008, "signed out")),
+      );
+      serveConnection(client, { api, settings, encodeEvent });
+    });
   };
   return {
     upgrade(request, socket, head) {
@@ -68,6 +78,7 @@ export function createWebSockets(
       void take(request, socket, head);
     },
     close() {
+      ofDevices.close();
       for (const one of checking) one.abort();
       for (const client of server.clients) endConnection(client, 1001, "the gateway is stopping");
       server.close();

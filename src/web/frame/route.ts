@@ -1,5 +1,14 @@
 import { hashOfPlace, type Place, placeOf } from "./place.js";
 
+const invitation = /^#join=([\w-]{1,200})$/;
+
+/** The code of an invitation that has led here. It works once, so it goes from the address and from the history. */
+export function takeInvitation(): string | undefined {
+  const code = invitation.exec(location.hash)?.[1];
+  if (code !== undefined) history.replaceState(null, "", location.pathname);
+  return code;
+}
+
 /** The address says where the reader is, so that reload and back button work. Whatever else it says is not read. */
 export interface Route {
   readonly place: Place | undefined;

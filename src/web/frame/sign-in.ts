@@ -1,14 +1,78 @@
-import { ask } from "../parts/dialogs.js";
+import { type Api, Refused, Unauthorized } from "../gateway/api.js";
+import { h, setText } from "../parts/dom.js";
 
-/** Asks for the gateway's token until the reader gives one. `isWrong`: the gateway did not accept the present one. */
-export function askForToken(isWrong: boolean): Promise<string | undefined> {
-  return ask({
-    title: "Token needed",
-    text: isWrong
-      ? "The gateway did not accept this token. Please try again."
-      : "This gateway is open to its owner only. Its token is gateway.token in the config.",
-    field: { label: "Token", value: "", isSecret: true, maxLength: 1000 },
-    action: "Connect",
-    canCancel: false,
+const explanation = "This gateway is open to its owner only. Its token is gateway.token in the config.";
+
+/** Gets this device in: by the invitation if there is one, else by the token, which is asked for until it is right. */
+export async function signIn(api: Api, invitation: string | undefined): Promise<void> {
+  let problem = explanation;
+  if (invitation !== undefined) {
+    const failure = await failureOf(
+      () => api.post("api/join", { code: invitation }),
+      "This invitation is used or too old. Make a new one on a device that is signed in, or enter the token.",
+    );
+    if (failure === undefined) return;
+    problem = failure;
+  }
+  const wrong = "The gateway did not accept this token. Please try again.";
+  await askForToken(problem, (token) => failureOf(() => api.post("api/login", { token }), wrong));
+}
+
+/** Resolves once `enter` has found nothing wrong with what the reader gave. It resolves with what was wrong. */
+function askForToken(problem: string, enter: (token: string) => Promise<string | undefined>): Promise<void> {
+  const text = h("p", { role: "status" }, problem);
+  const input = h("input", {
+    type: "password",
+    id: "dialog-field",
+    autocomplete: "off",
+    maxlength: "1000",
+    required: true,
   });
+  const connect = h("button", { type: "submit", class: "primary" }, "Connect");
+  const form = h(
+    "form",
+    { method: "dialog" },
+    h("h2", { id: "dialog-title" }, "Token needed"),
+    text,
+    h("label", { for: "dialog-field" }, "Token"),
+    input,
+    h("div", { class: "dialog-actions" }, connect),
+  );
+  const dialog = h("dialog", { "aria-labelledby": "dialog-title" }, form);
+  const submit = async (): Promise<void> => {
+    const token = input.value.trim();
+    if (token === "" || connect.disabled) return;
+    connect.disabled = true;
+    const failure = await enter(token);
+    connect.disabled = false;
+    if (failure === undefined) return dialog.close();
+    setText(text, failure);
+    input.select();
+  };
+  document.body.append(dialog);
+  return new Promise((resolve) => {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void submit();
+    });
+    // There is no way on without it.
+    dialog.addEventListener("cancel", (event) => event.preventDefault());
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve();
+    });
+    dialog.showModal();
+    input.focus();
+  });
+}
+
+async function failureOf(call: () => Promise<unknown>, wrong: string): Promise<string | undefined> {
+  try {
+    await call();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Unauthorized) return wrong;
+    if (error instanceof Refused) return error.message;
+    return "The gateway does not answer. Please try again.";
+  }
 }

@@ -39,13 +39,12 @@ export interface Api {
   response(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Response>;
 }
 
-export function createApi(token: () => string | undefined): Api {
+/** The browser sends the cookie of this device by itself. */
+export function createApi(): Api {
   const response: Api["response"] = async (method, path, body, { headers, timeoutMs = 15_000 } = {}) => {
-    const present = token();
     const answer = await fetch(path, {
       method,
       headers: {
-        ...(present === undefined ? {} : { authorization: `Bearer ${present}` }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },

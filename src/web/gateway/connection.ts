@@ -5,7 +5,6 @@ import type { EventType } from "../../events/catalogue.js";
 import type { Store } from "../store.js";
 import { Unauthorized } from "./api.js";
 import type { GatewayHttp } from "./gateway-http.js";
-import type { TokenStore } from "./token-store.js";
 
 interface ConnectionListeners {
   onOpen(): void;
@@ -25,14 +24,12 @@ const listEvents: readonly EventType[] = [
 
 /** The page's connection to the gateway. It tells the store how the gateway is and when the next attempt starts. */
 export class Connection {
-  readonly #tokens: TokenStore;
   readonly #http: GatewayHttp;
   readonly #store: Store;
   readonly #listeners: ConnectionListeners;
   #client: Client | undefined;
 
-  constructor(tokens: TokenStore, http: GatewayHttp, store: Store, listeners: ConnectionListeners) {
-    this.#tokens = tokens;
+  constructor(http: GatewayHttp, store: Store, listeners: ConnectionListeners) {
     this.#http = http;
     this.#store = store;
     this.#listeners = listeners;
@@ -42,15 +39,15 @@ export class Connection {
     });
   }
 
-  /** Absent before the first `open`, and while the reader is asked for a token. */
+  /** Absent before the first `open`, and while the reader has to sign in. */
   get client(): Client | undefined {
     return this.#client;
   }
 
-  /** Connects with the present token and goes on trying. */
+  /** Connects and goes on trying. */
   open(): Client {
     let wasOpen = false;
-    const client = createClient({ url: socketUrl(), token: this.#tokens.get() });
+    const client = createClient({ url: socketUrl() });
     client.onOpen(() => {
       wasOpen = true;
       this.#store.put({ nextAttemptAt: undefined });

@@ -1,5 +1,7 @@
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
+import { Devices } from "../../policy/devices/devices.js";
+import { Invitations } from "../../policy/devices/invitations.js";
 import { createGrants, type Grants } from "../../policy/grants.js";
 import { createPairing, type Pairing } from "../../policy/pairing.js";
 import { createPolicy, type Policy } from "../../policy/policy.js";
@@ -11,6 +13,8 @@ import type { GatewayOptions } from "../options.js";
 export interface People {
   readonly policy: Policy;
   readonly pairing: Pairing;
+  readonly devices: Devices;
+  readonly invitations: Invitations;
   readonly grants: Grants;
   readonly isOwner: (channel: string, senderId: string) => boolean;
   /** `channel:sender` of the config. */
@@ -38,8 +42,12 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
       inForce = policyOf(next, home, grants);
     },
   });
+  const signedIn = await core.engine.records.open("device");
+  const { token } = live.running.gateway;
   return {
     policy,
+    devices: new Devices(signedIn, { now, token, idleDays: () => live.running.gateway.sessionDays }),
+    invitations: new Invitations(signedIn, now),
     pairing: createPairing(await core.engine.records.open("pairing"), { now }),
     grants,
     isOwner: isOwnerIn(policy),

@@ -61,6 +61,8 @@ export async function openOperations(
     },
     people: {
       pairing: people.pairing,
+      devices: people.devices,
+      invitations: people.invitations,
       grants: people.grants,
       questions: inbound.questions,
       answers: inbound.answers,

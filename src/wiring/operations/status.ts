@@ -14,12 +14,17 @@ export interface OpenedStatus {
   readonly channels: ChannelStates;
 }
 
+/** A way in that may have something to say about who comes. */
+interface DoorState {
+  problems?(): readonly string[];
+}
+
 /** What people see of how the gateway is. */
 export function openStatus(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
-  { tools, mcp }: { readonly tools: OpenedTools; readonly mcp: Mcp },
+  { tools, mcp, doors }: { readonly tools: OpenedTools; readonly mcp: Mcp; readonly doors: readonly DoorState[] },
 ): OpenedStatus {
   const { home, version, config: loaded, now = Date.now } = options;
   const { workspace } = loaded.config.agents.defaults;
@@ -45,6 +50,7 @@ export function openStatus(
       () => mind.models.problems(),
       tools.problems,
       mcp.problems,
+      () => doors.flatMap((door) => door.problems?.() ?? []),
     ],
     storageProblem: core.storageProblem,
     logEvent: core.logEvent,

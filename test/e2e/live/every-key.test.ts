@@ -31,6 +31,7 @@ const taken = [
   "inbound.*",
   "transcription.*",
   "telemetry.*",
+  "gateway.(basePath|trustedProxies|publicUrl|sessionDays)",
 ].map((text) => ({
   text,
   pattern: new RegExp(`^${text.replaceAll(".", "\\.").replaceAll("<name>", "[^.]+").replace("*", ".+")}$`),

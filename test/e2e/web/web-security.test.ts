@@ -146,7 +146,11 @@ describe("the web page against other sites, files and itself", { timeout: 120_00
         await page.locator(".message.assistant .markdown").filter({ hasText: "friend" }).waitFor();
         const kept = "JSON.stringify([Object.entries(localStorage), document.cookie, location.href, history.state])";
         assert.doesNotMatch(String(await page.evaluate(kept)), /page-token|cGFnZS10b2tlbg/);
-        assert.deepEqual(await page.context().cookies(), []);
+        const cookies = await page.context().cookies();
+        assert.equal(cookies.length, 1);
+        assert.ok(cookies.every(({ httpOnly, sameSite }) => httpOnly && sameSite === "Strict"));
+        assert.doesNotMatch(JSON.stringify(cookies), /page-token|cGFnZS10b2tlbg/);
+        assert.equal(await page.evaluate("Object.keys(sessionStorage).length"), 0);
         const stores =
           "Promise.all([indexedDB.databases(), caches.keys(), navigator.serviceWorker.getRegistrations()])";
         assert.deepEqual(await page.evaluate(stores), [[], [], []]);

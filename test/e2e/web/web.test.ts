@@ -429,34 +429,31 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     }
   });
 
-  pageTest(
-    "asks for the token where one is needed, keeps it in the tab only and takes none from the address",
-    async () => {
-      const guarded = await startBackend({ token: "secret-token" });
-      try {
-        const context = await browser.newContext();
-        const page = await context.newPage();
-        page.setDefaultTimeout(15_000);
-        await page.goto(`${guarded.url}?token=secret-token`);
-        await page.getByRole("dialog").waitFor();
-        assert.equal(await page.getByText("Loading earlier messages").isVisible(), false, "nothing is loaded yet");
-        await page.getByRole("textbox", { name: "Token" }).fill("wrong");
-        await page.keyboard.press("Enter");
-        await page.getByText("did not accept").waitFor();
-        await page.getByRole("textbox", { name: "Token" }).fill("secret-token");
-        await page.keyboard.press("Enter");
-        await page.getByRole("dialog").waitFor({ state: "detached" });
-        await send(page, "greet me");
-        await waitForText(page.locator(".message.assistant .markdown"), "friend");
-        assert.equal(await page.evaluate("Object.values(localStorage).length + document.cookie.length"), 0);
-        await page.reload();
-        await waitForText(page.locator(".message.assistant .markdown"), "friend");
-        await context.close();
-      } finally {
-        await guarded.stop();
-      }
-    },
-  );
+  pageTest("asks for the token where one is needed, keeps it nowhere and takes none from the address", async () => {
+    const guarded = await startBackend({ token: "secret-token" });
+    try {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      page.setDefaultTimeout(15_000);
+      await page.goto(`${guarded.url}?token=secret-token`);
+      await page.getByRole("dialog").waitFor();
+      assert.equal(await page.getByText("Loading earlier messages").isVisible(), false, "nothing is loaded yet");
+      await page.getByRole("textbox", { name: "Token" }).fill("wrong");
+      await page.keyboard.press("Enter");
+      await page.getByText("did not accept").waitFor();
+      await page.getByRole("textbox", { name: "Token" }).fill("secret-token");
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await send(page, "greet me");
+      await waitForText(page.locator(".message.assistant .markdown"), "friend");
+      assert.equal(await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length"), 0);
+      await page.reload();
+      await waitForText(page.locator(".message.assistant .markdown"), "friend");
+      await context.close();
+    } finally {
+      await guarded.stop();
+    }
+  });
 });
 
 async function send(page: Page, text: string): Promise<void> {

@@ -128,6 +128,7 @@ function candidatesFor(path: readonly string[]): readonly unknown[] {
     150,
     3000,
     ["changed"],
+    ["127.0.0.2"],
     ["telegram:43"],
     { changed: "changed" },
     { tokens: 5 },

@@ -24,6 +24,18 @@ export function withoutChromium(): string | false {
   return findChromium() === undefined && "needs Chromium or Chrome";
 }
 
+/** Debian keeps it where only administrators look. */
+export function findNginx(): string | undefined {
+  return ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx", "/opt/homebrew/bin/nginx"].find((path) =>
+    existsSync(path),
+  );
+}
+
+/** For the `skip` of a test with a real proxy in front of the gateway. */
+export function withoutNginx(): string | false {
+  return findNginx() === undefined && "needs nginx";
+}
+
 /** For the `skip` of a test that fills a disk of its own. */
 export function withoutSmallDisk(): string | false {
   const folder = mkdtempSync(join(tmpdir(), "maxclaw-mount-"));

@@ -49,6 +49,7 @@ test("the delay grows, a lock ends, and a table of addresses has an end", async 
   assert.equal(await lockedMs("2001:db8:1:2:3:4:5:6"), 300_000);
   assert.equal(await lockedMs("2001:db8:1:3::1"), undefined);
   for (let n = 0; n < 5000; n++) await lockedMs(`10.1.${n >> 8}.${n & 255}`);
+  now += 601_000;
   assert.equal(await lockedMs("203.0.113.7"), undefined, "the oldest is forgotten");
 });
 
@@ -72,4 +73,23 @@ test("who waits for an answer to a wrong token holds up no stop, and many who wa
   await Promise.all(waiting.slice(64));
   stop.abort();
   await Promise.all(waiting);
+});
+
+test("ten thousand wrong tries of ten thousand addresses are counted, told, and forgotten after a while", async () => {
+  let now = 1_000_000;
+  const wrong = new WrongTokens({ now: () => now, firstDelayMs: 0 });
+  assert.equal(wrong.problem(), undefined);
+  for (let n = 0; n < 9; n++) await wrong.count("203.0.113.7", never);
+  assert.equal(wrong.problem(), undefined, "somebody has mistyped");
+  const locks = new Set<number | undefined>();
+  for (let n = 0; n < 10_000; n++)
+    locks.add((await wrong.count(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, never)).lockedMs);
+  assert.deepEqual([...locks], [undefined, 300_000], "from the hundredth on each address has one try");
+  assert.match(
+    wrong.problem() ?? "",
+    /^10009 wrong tokens were tried within 10 minutes, the last one from 10\.0\.39\.15\. /,
+  );
+  now += 601_000;
+  assert.equal(wrong.problem(), undefined);
+  assert.equal((await wrong.count("203.0.113.9", never)).lockedMs, undefined);
 });

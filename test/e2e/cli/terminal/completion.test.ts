@@ -57,7 +57,7 @@ const lines: readonly (readonly [string, readonly string[]])[] = [
   ["maxclaw onboard --channel e", ["email"]],
   ["maxclaw onboard --provider acme --channel e", ["email"]],
   ["maxclaw onboard --key-s", ["--key-stdin"]],
-  ["maxclaw config set gateway.p", ["gateway.port"]],
+  ["maxclaw config set gateway.po", ["gateway.port"]],
   ["maxclaw add storage-p", ["storage-postgres"]],
   ["maxclaw completion ", ["bash", "fish", "help", "zsh"]],
   ["maxclaw cron remove ", []],

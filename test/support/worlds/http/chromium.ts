@@ -4,7 +4,8 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { findChromium } from "../needs.js";
 
 /** The system's Chromium without a window, kept from calling anybody but the test's own server. */
-export async function openChromium(): Promise<Browser & AsyncDisposable> {
+/** `names`: hosts of the test that are this machine. */
+export async function openChromium(names: readonly string[] = []): Promise<Browser & AsyncDisposable> {
   const browser = await chromium.launch({
     executablePath: findChromium() ?? "chromium",
     headless: true,
@@ -14,6 +15,9 @@ export async function openChromium(): Promise<Browser & AsyncDisposable> {
       "--disable-component-update",
       "--disable-sync",
       "--disable-quic",
+      ...(names.length === 0
+        ? []
+        : [`--host-resolver-rules=${names.map((name) => `MAP ${name} 127.0.0.1`).join(",")}`]),
     ],
   });
   return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() });
@@ -66,6 +70,7 @@ export async function withPage(
     if (token !== undefined) {
       await page.getByRole("textbox", { name: "Token" }).fill(token);
       await page.getByRole("button", { name: "Connect" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
     }
     await scenario(page);
   } finally {

@@ -6,6 +6,7 @@ import type { SystemBus } from "../../../../src/events/bus/system-bus.js";
 import type { EventType, Payload } from "../../../../src/events/catalogue.js";
 import type { DraftContext, GatewayEvent, StoredEvent } from "../../../../src/events/event.js";
 import type { StreamSnapshots } from "../../../../src/events/folds/stream-snapshots.js";
+import { memoryDevices } from "./memory/devices.js";
 import { MemoryLogs } from "./memory/logs.js";
 import { memoryEvents, memoryMessages } from "./memory/messages.js";
 import { fixedSkills, noCron, noDeadLetters, noFiles, noQuestions, oneSkill } from "./memory/nothing.js";
@@ -41,6 +42,7 @@ export class MemoryGateway {
       skills: fixedSkills,
       cron: noCron,
       dead: noDeadLetters,
+      devices: memoryDevices(),
       ...others,
     };
     handleCommands(this.bus, this.operations);

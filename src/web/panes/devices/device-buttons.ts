@@ -1,0 +1,49 @@
+import { h } from "../../parts/dom.js";
+import { type DevicesApi, readDevices } from "./devices-http.js";
+
+export interface DeviceListeners {
+  /** This device is signed out. */
+  onSignedOut(): void;
+  onFailure(error: unknown): void;
+}
+
+/** Below the chats: opens the list of devices, and signs this one out. Without a token there is neither. */
+export class DeviceButtons {
+  readonly #api: DevicesApi;
+  readonly #listeners: DeviceListeners;
+  readonly #open: HTMLButtonElement;
+  readonly #signOut: HTMLButtonElement;
+  readonly element: HTMLElement;
+
+  constructor(api: DevicesApi, listeners: DeviceListeners) {
+    this.#api = api;
+    this.#listeners = listeners;
+    const button = (text: string, press: () => Promise<void>): HTMLButtonElement =>
+      h("button", { type: "button", class: "link", onclick: () => press().catch(listeners.onFailure) }, text);
+    this.#open = button("Devices", () => this.#show());
+    this.#signOut = button("Sign out", () => this.#leave());
+    this.element = h("div", { class: "device-buttons", hidden: true }, this.#open, this.#signOut);
+  }
+
+  /** Looks whether there is anything to sign out of. */
+  refresh(): void {
+    readDevices(this.#api).then(
+      ({ needsToken, devices }) => {
+        this.element.hidden = !needsToken;
+        this.#signOut.hidden = !devices.some(({ isCurrent }) => isCurrent);
+      },
+      // The next connection looks again.
+      () => undefined,
+    );
+  }
+
+  async #show(): Promise<void> {
+    const { openDevices } = await import("./devices.js");
+    await openDevices(this.#api, this.#listeners);
+  }
+
+  async #leave(): Promise<void> {
+    await this.#api.post("api/logout", {});
+    this.#listeners.onSignedOut();
+  }
+}

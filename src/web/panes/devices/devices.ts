@@ -1,0 +1,123 @@
+import { ask } from "../../parts/dialogs.js";
+import { h, setChildren } from "../../parts/dom.js";
+import type { DeviceListeners } from "./device-buttons.js";
+import { deviceRow } from "./device-row.js";
+import { type DevicesApi, type DeviceView, deviceAddress, invite, readDevices } from "./devices-http.js";
+import { invitationCard } from "./invitation-card.js";
+
+const lookMs = 4000;
+
+/** Shows which browsers are signed in, until the reader closes it. */
+export async function openDevices(api: DevicesApi, listeners: DeviceListeners): Promise<void> {
+  const devices = new DevicesDialog(api, listeners);
+  await devices.refresh();
+  devices.open();
+}
+
+class DevicesDialog {
+  readonly #api: DevicesApi;
+  readonly #listeners: DeviceListeners;
+  readonly #list = h("ul", { class: "device-list" });
+  readonly #invitation = h("div", { class: "device-invitation", role: "status" });
+  readonly #failure = h("p", { class: "device-failure", role: "alert" });
+  readonly #add: HTMLButtonElement;
+  readonly #dialog: HTMLDialogElement;
+  #known: ReadonlySet<string> = new Set();
+  #looking: ReturnType<typeof setInterval> | undefined;
+
+  constructor(api: DevicesApi, listeners: DeviceListeners) {
+    this.#api = api;
+    this.#listeners = listeners;
+    const button = (look: string, text: string, press: () => void): HTMLButtonElement =>
+      h("button", { type: "button", class: look, onclick: press }, text);
+    this.#add = button("primary", "Add a phone", () => this.#work(() => this.#invite()));
+    this.#dialog = h(
+      "dialog",
+      { class: "devices", "aria-labelledby": "devices-title" },
+      h("h2", { id: "devices-title" }, "Devices"),
+      h("p", {}, "These browsers are signed in. A lost one can be signed out here."),
+      this.#list,
+      this.#invitation,
+      this.#failure,
+      h(
+        "div",
+        { class: "dialog-actions" },
+        button("quiet", "Close", () => this.#dialog.close()),
+        this.#add,
+      ),
+    );
+    this.#dialog.addEventListener("close", () => {
+      clearInterval(this.#looking);
+      this.#dialog.remove();
+    });
+  }
+
+  open(): void {
+    document.body.append(this.#dialog);
+    this.#dialog.showModal();
+  }
+
+  async refresh(): Promise<void> {
+    const { devices } = await readDevices(this.#api);
+    const fresh = devices.find(({ id }) => !this.#known.has(id));
+    if (this.#looking !== undefined && fresh !== undefined) this.#onJoined(fresh);
+    this.#known = new Set(devices.map(({ id }) => id));
+    const actions = {
+      rename: (device: DeviceView) => this.#work(() => this.#rename(device)),
+      remove: (device: DeviceView) => this.#work(() => this.#remove(device)),
+    };
+    setChildren(
+      this.#list,
+      devices.map((device) => deviceRow(device, actions)),
+    );
+  }
+
+  /** What goes wrong is told in the dialog: the page behind it cannot be read. */
+  #work(run: () => Promise<void>): void {
+    this.#failure.textContent = "";
+    run().catch((error: unknown) => {
+      this.#failure.textContent = error instanceof Error ? error.message : String(error);
+    });
+  }
+
+  async #invite(): Promise<void> {
+    this.#add.disabled = true;
+    try {
+      const invitation = await invite(this.#api);
+      const card = await invitationCard(invitation);
+      this.#invitation.replaceChildren(card);
+      card.scrollIntoView({ block: "nearest" });
+    } finally {
+      this.#add.disabled = false;
+    }
+    clearInterval(this.#looking);
+    this.#looking = setInterval(() => this.#work(() => this.refresh()), lookMs);
+  }
+
+  #onJoined({ name }: DeviceView): void {
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+    this.#invitation.replaceChildren(h("p", {}, `${name} is signed in now.`));
+  }
+
+  async #rename(device: DeviceView): Promise<void> {
+    const field = { label: "Name", value: device.name, maxLength: 80 };
+    const name = await ask({ title: "Rename device", field, action: "Rename" });
+    if (name === undefined) return;
+    await this.#api.post(`${deviceAddress(device.id)}/rename`, { name });
+    await this.refresh();
+  }
+
+  async #remove(device: DeviceView): Promise<void> {
+    const answer = await ask({
+      title: device.isCurrent ? "Sign out here?" : `Sign out ${device.name}?`,
+      text: "It needs the token or an invitation to come back.",
+      action: "Sign out",
+      isDangerous: true,
+    });
+    if (answer === undefined) return;
+    await this.#api.delete(deviceAddress(device.id));
+    if (device.isCurrent) this.#listeners.onSignedOut();
+    else await this.refresh();
+  }
+}

@@ -1,0 +1,44 @@
+import { h } from "../../parts/dom.js";
+import type { InvitationView } from "./devices-http.js";
+
+/** A picture for the camera of a phone, and the link for where there is none. */
+export async function invitationCard({ url, expiresAt, warning }: InvitationView): Promise<HTMLElement> {
+  const { encode } = await import("uqr");
+  const until = expiresAt.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const link = h("input", { type: "text", readonly: true, value: url, "aria-label": "Link of the invitation" });
+  const copy = h("button", { type: "button", class: "quiet" }, "Copy");
+  copy.addEventListener("click", () => {
+    link.select();
+    // Without TLS a browser has no clipboard: the link is selected then.
+    navigator.clipboard?.writeText(url).then(
+      () => {
+        copy.textContent = "Copied";
+      },
+      () => undefined,
+    );
+  });
+  return h(
+    "div",
+    { class: "invitation-card" },
+    qrPicture(encode(url, { ecc: "M", border: 4 }).data),
+    h("p", {}, `Point the phone's camera at this. It works once, until ${until}.`),
+    warning === undefined ? undefined : h("p", { class: "invitation-warning" }, warning),
+    h("div", { class: "invitation-link" }, link, copy),
+  );
+}
+
+const svg = "http://www.w3.org/2000/svg";
+
+/** Dark on light in every theme: cameras do not read the other way round. */
+function qrPicture(rows: readonly (readonly boolean[])[]): SVGSVGElement {
+  const picture = document.createElementNS(svg, "svg");
+  picture.setAttribute("viewBox", `0 0 ${rows.length} ${rows.length}`);
+  picture.setAttribute("class", "qr");
+  picture.setAttribute("role", "img");
+  picture.setAttribute("aria-label", "QR code of the invitation");
+  const path = document.createElementNS(svg, "path");
+  const squares = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
+  path.setAttribute("d", squares.join(""));
+  picture.append(path);
+  return picture;
+}
