@@ -5,17 +5,19 @@ import { asKnown } from "./known-ids.js";
 import type { SessionLogs } from "./session-logs.js";
 import type { Session } from "./session-table.js";
 
+/** Where and when a draft becomes an event. */
+interface Stamp {
+  readonly sessionKey: string;
+  readonly seq: number | null;
+  readonly afterSeq?: number;
+  readonly time: number;
+  readonly instanceId: string;
+}
+
 /** The event that a draft becomes. It shares nothing with the draft, is frozen, and equals what a reader of the file gets. */
-export function toEvent(
-  draft: EventDraft,
-  stamp: {
-    readonly sessionKey: string;
-    readonly seq: number | null;
-    readonly afterSeq?: number;
-    readonly time: number;
-    readonly instanceId: string;
-  },
-): GatewayEvent {
+export function toEvent(draft: EventDraft, stamp: Stamp & { readonly seq: number }): StoredEvent;
+export function toEvent(draft: EventDraft, stamp: Stamp): GatewayEvent;
+export function toEvent(draft: EventDraft, stamp: Stamp): GatewayEvent {
   // The catalogue ties a type to its payload; a draft was made by it.
   const event = {
     schema_version: "1.0",
@@ -67,9 +69,8 @@ export function numberDrafts(
     if (known?.isChanged === true) changed.push(draft);
     if (known !== undefined) continue;
     const event = toEvent(draft, { sessionKey: session.key, seq, time, instanceId });
-    const stored = { ...event, seq };
-    numbered.set(draft.event_id, stored);
-    events.push(stored);
+    numbered.set(draft.event_id, event);
+    events.push(event);
   }
   return { events, seqs, changed };
 }
