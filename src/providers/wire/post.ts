@@ -24,7 +24,7 @@ export interface WireAnswer {
  * Sends one request, as `fetch` does with `redirect: "manual"`, on Node's own client: the objects and streams of the web
  * around each call took three times what the call itself needs.
  *
- * @throws what Node says of a connection that failed, also while the body is read; an AbortError after `signal`
+ * @throws the error that Node has for a connection that failed, also while the body is read; an AbortError after `signal`
  */
 export async function post(url: string, init: RequestInit & { readonly body: string }): Promise<WireAnswer> {
   const response = await responseTo(new URL(url), init);
