@@ -11,6 +11,9 @@ interface Going {
   readonly done: Promise<unknown>;
 }
 
+/** For work that nobody else ends. */
+const never = new AbortController().signal;
+
 type Leave = (sessionKey: string) => Promise<void>;
 
 /**
@@ -35,11 +38,7 @@ export class SessionLives {
    *
    * @throws {EngineError} `fenced` while the session is being deleted
    */
-  async run<T>(
-    key: string,
-    work: (signal: AbortSignal) => Promise<T>,
-    parent: AbortSignal = new AbortController().signal,
-  ): Promise<T> {
+  async run<T>(key: string, work: (signal: AbortSignal) => Promise<T>, parent: AbortSignal = never): Promise<T> {
     if (this.#endOf(key) !== undefined) throw deleted(key);
     using scope = linked(parent);
     const done = work(scope.signal);
@@ -53,11 +52,7 @@ export class SessionLives {
   }
 
   /** The same for what comes from people: what a deletion has ended is done again for the session's next life. */
-  async runOrAgain<T>(
-    key: string,
-    work: (signal: AbortSignal) => Promise<T>,
-    parent: AbortSignal = new AbortController().signal,
-  ): Promise<T> {
+  async runOrAgain<T>(key: string, work: (signal: AbortSignal) => Promise<T>, parent: AbortSignal = never): Promise<T> {
     for (;;) {
       await this.free(key);
       try {

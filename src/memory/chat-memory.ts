@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { readStart } from "./files.js";
@@ -34,8 +35,11 @@ export function createChatMemory(folderOf: (chat: string) => string, markForeign
   return {
     notesFile,
     async read(chat) {
+      const file = notesFile(chat);
       try {
-        const text = await readStart(notesFile(chat));
+        // Most chats have none, and each message asks.
+        if (lstatSync(path.join(file.root, file.name), { throwIfNoEntry: false }) === undefined) return undefined;
+        const text = await readStart(file);
         return text === "" ? undefined : text;
       } catch (error) {
         if (isMissing(error)) return undefined;

@@ -3,6 +3,7 @@ import { AnswerMeter } from "./answer-meter.js";
 import type { ModelRequest, NamedUsage, ProviderChunk } from "./provider.js";
 import { isErrorBody } from "./wire/error-body.js";
 import { errorInBody, type FailureContext, garbage, toProviderError } from "./wire/errors.js";
+import type { WireAnswer } from "./wire/post.js";
 import { CallWatch, type TimeLimits } from "./wire/timeouts.js";
 import { readWire } from "./wire/wire-events.js";
 
@@ -44,7 +45,7 @@ interface ModelCall {
   readonly reader: AnswerReader;
   readonly onUsage: ModelRequest["onUsage"];
   /** Sends the request; the answer's body is still unread. */
-  readonly send: (signal: AbortSignal) => Promise<Response>;
+  readonly send: (signal: AbortSignal) => Promise<Pick<WireAnswer, "headers" | "body">>;
   /** The events that the same answer would have had as a stream. */
   readonly eventsOfWhole: (body: unknown) => Iterable<unknown>;
 }
@@ -98,7 +99,11 @@ function cutShort(context: FailureContext): Error {
   return garbage(context, `${context.provider} ended the stream in the middle of its answer.`, true);
 }
 
-async function* eventsOf(call: ModelCall, response: Response, watch: CallWatch): AsyncGenerator<unknown> {
+async function* eventsOf(
+  call: ModelCall,
+  response: Pick<WireAnswer, "headers" | "body">,
+  watch: CallWatch,
+): AsyncGenerator<unknown> {
   const { provider, apiBase } = call.failure;
   const page = (): Error =>
     garbage(
@@ -129,7 +134,7 @@ async function* eventsOf(call: ModelCall, response: Response, watch: CallWatch):
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** The pieces of a body, each reported to the watch. A stream around the stream would cost more than all the rest of the call. */
-async function* piecesOf(body: ReadableStream<Uint8Array>, watch: CallWatch): AsyncGenerator<Uint8Array> {
+async function* piecesOf(body: AsyncIterable<Uint8Array>, watch: CallWatch): AsyncGenerator<Uint8Array> {
   for await (const piece of body) {
     watch.touch();
     yield piece;

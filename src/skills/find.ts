@@ -88,8 +88,9 @@ export function createSkills(options: SkillsOptions): Skills {
     const byName = new Map<string, Skill>();
     const seenPaths = new Set<string>();
     const isEnabled = await loadState(path.join(options.workspace, stateFile), report);
-    for (const { folder, source } of roots) {
-      for (const file of await walkSkills(folder)) {
+    const walked = await Promise.all(roots.map(async (root) => ({ ...root, files: await walkSkills(root.folder) })));
+    for (const { source, files } of walked) {
+      for (const file of files) {
         seenPaths.add(file.path);
         const key = foldName(file.name);
         const earlier = byName.get(key);

@@ -29,10 +29,14 @@ export async function walkSkills(root: string): Promise<readonly SkillFile[]> {
     seen.add(real);
     const names = (await readdir(folder).catch(() => [])).filter((name) => !/^[._]/.test(name)).sort();
     const holdsSkill = isPartOfSkill || (depth > 0 && names.some(isSkillDoc));
-    for (const name of names) {
-      if (++entries > maxEntries) return;
+    const looked = names.slice(0, maxEntries - entries);
+    entries += looked.length;
+    // Side by side: each waits for another thread, and every message looks.
+    const entriesHere = await Promise.all(
+      looked.map(async (name) => ({ name, stats: await stat(path.join(folder, name)).catch(() => undefined) })),
+    );
+    for (const { name, stats } of entriesHere) {
       const full = path.join(folder, name);
-      const stats = await stat(full).catch(() => undefined);
       if (stats?.isDirectory()) await visit(full, depth + 1, holdsSkill);
       else if (stats?.isFile() && (isSkillDoc(name) || (!holdsSkill && isSkillName(name)))) {
         found.push(toSkillFile(full, name, folder, stats));

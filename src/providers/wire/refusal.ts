@@ -1,5 +1,6 @@
 import { sizes } from "../request/sizes.js";
 import { parseBody } from "./error-body.js";
+import { post, type WireAnswer } from "./post.js";
 
 /** A server's answer to a call that it refused or failed at. */
 export class Refusal extends Error {
@@ -30,17 +31,23 @@ export class FailedFetch extends Error {
 
 /**
  * `fetch` for an SDK that is to see answers only: what is none is thrown with all that the server said, whatever its
- * shape, and no more of it is read than anybody needs.
+ * shape, and no more of it is read than anybody needs. It passes on the answer as it is, and itself looks at its status and headers alone.
  */
 export async function fetchAnswer(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  let response: Response;
   try {
-    response = await fetch(input, init);
-    if (response.ok) return response;
-    throw new Refusal(response.status, response.headers, parseBody(await beginningOf(response)));
+    const answer = await send(input, init);
+    // The SDKs declare all of a Response, and read its status and headers.
+    if (answer.ok) return answer as Response;
+    throw new Refusal(answer.status, answer.headers, parseBody(await beginningOf(answer)));
   } catch (error) {
     throw init?.signal?.aborted === true ? error : new FailedFetch(error);
   }
+}
+
+async function send(input: string | URL | Request, init: RequestInit = {}): Promise<WireAnswer> {
+  const { body } = init;
+  if (typeof input !== "object" && typeof body === "string") return await post(input, { ...init, body });
+  return await fetch(input, init);
 }
 
 /** What an error that came through an SDK is about. */
@@ -53,7 +60,7 @@ export function reasonOf(error: unknown): unknown {
   return error;
 }
 
-async function beginningOf({ body }: Response): Promise<string> {
+async function beginningOf({ body }: WireAnswer): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   // A body without any is null.

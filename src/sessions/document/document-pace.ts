@@ -40,6 +40,7 @@ export function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 4;
   let size = 2;
-  for (const [key, inner] of Object.entries(value)) size += key.length + 4 + sizeOf(inner);
+  // Every event comes here: entries() would make an array for each field. The key is one of its own.
+  for (const key of Object.keys(value)) size += key.length + 4 + sizeOf((value as Record<string, unknown>)[key]);
   return size;
 }

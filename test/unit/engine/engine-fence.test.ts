@@ -51,6 +51,21 @@ test("a lock that is lost while a message is being synced lets it not count as a
   assert.equal(fatal.length, 1);
 });
 
+test("one look at the lock serves writes that follow each other at once, and none that counts after a sync", async (t) => {
+  let looks = 0;
+  const { engine } = await openIn(tempFolder(t), { quietMs: 60_000, lock: { assertHeld: () => void looks++ } });
+  await engine.accept(inbound("msg_0"), { events: [] });
+  const before = looks;
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) => engine.append(sessionOf, [queued(`msg_${n}`)], { durable: false })),
+  );
+  assert.ok(looks - before < 10, `${looks - before} looks for 20 events`);
+  const unsynced = looks;
+  await engine.append(sessionOf, [queued("msg_durable")], { durable: true });
+  assert.ok(looks > unsynced);
+  await engine[Symbol.asyncDispose]();
+});
+
 test("an engine that rests notices a lost lock too", async (t) => {
   const { home, fatal } = await opened(t);
   fs.rmSync(join(home, "gateway.lock"));

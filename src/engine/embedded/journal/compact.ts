@@ -7,7 +7,7 @@ const eventKind = "e";
 const radix = 36;
 
 /** The fields of an event as the gateway writes them, in their order. */
-const envelope: readonly Field[] = [
+const envelope: readonly Field<Exclude<keyof StoredEvent, "schema_version" | "metadata">>[] = [
   { name: "event_id" },
   { name: "type" },
   { name: "session_key" },
@@ -19,7 +19,10 @@ const envelope: readonly Field[] = [
   { name: "causation_id", isOptional: true },
   { name: "payload" },
 ];
-const inMetadata: readonly Field[] = [{ name: "instance_id" }, { name: "agent_id", isOptional: true }];
+const inMetadata: readonly Field<keyof StoredEvent["metadata"]>[] = [
+  { name: "instance_id" },
+  { name: "agent_id", isOptional: true },
+];
 const version = "1.0";
 /** Instead of an optional field that is not there. */
 const nothing = 0;
@@ -30,8 +33,8 @@ interface Written {
   readonly event?: StoredEvent;
 }
 
-interface Field {
-  readonly name: string;
+interface Field<K extends string = string> {
+  readonly name: K;
   readonly isOptional?: true;
 }
 
@@ -44,17 +47,33 @@ class NotCompact extends Error {}
  */
 export function toCompact(operations: readonly Written[]): readonly unknown[] {
   const texts = new Map<string, string>();
-  const shorten = (value: unknown): unknown => {
-    if (typeof value === "string") return shortText(value, texts);
-    if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) return value.map(shorten);
-    if ("toJSON" in value && typeof value.toJSON === "function") return shorten(value.toJSON());
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shorten(inner)]));
-  };
   return operations.map((operation) => {
-    const event = operation.event === undefined ? undefined : eventValues(operation.event);
-    return event === undefined ? shorten(operation) : [eventKind, ...event.map(shorten)];
+    const { event } = operation;
+    return event === undefined || !isPlain(event) ? shorten(operation, texts) : valuesOf(event, texts);
   });
+}
+
+/** Without entries() and fromEntries(): every event comes this way, and they would make an array for each of its fields. */
+function shorten(value: unknown, texts: Map<string, string>): unknown {
+  if (typeof value === "string") return shortText(value, texts);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((inner) => shorten(inner, texts));
+  if ("toJSON" in value && typeof value.toJSON === "function") return shorten(value.toJSON(), texts);
+  const short: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    // One of its own keys.
+    const inner = shorten((value as Readonly<Record<string, unknown>>)[key], texts);
+    if (key !== "__proto__") short[key] = inner;
+    else Object.defineProperty(short, key, { value: inner, enumerable: true });
+  }
+  return short;
+}
+
+function valuesOf(event: StoredEvent, texts: Map<string, string>): readonly unknown[] {
+  const values: unknown[] = [eventKind];
+  for (const { name } of envelope) values.push(shorten(event[name] ?? nothing, texts));
+  for (const { name } of inMetadata) values.push(shorten(event.metadata[name] ?? nothing, texts));
+  return values;
 }
 
 /** Undefined when it is nothing that `toCompact` has made. */
@@ -99,28 +118,21 @@ function longText(text: string, texts: string[]): string {
   return long;
 }
 
-/** The values of an event's fields; undefined for an event that has others, or has them in another order. */
-function eventValues({ schema_version, metadata, ...rest }: StoredEvent): readonly unknown[] | undefined {
-  const own = valuesOf(rest, envelope);
-  const ofMetadata = valuesOf(metadata, inMetadata);
-  return schema_version === version && own !== undefined && ofMetadata !== undefined
-    ? [...own, ...ofMetadata]
-    : undefined;
+/** False for an event that has other fields, or has them in another order. */
+function isPlain(event: StoredEvent): boolean {
+  return event.schema_version === version && hasOnly(event, envelope) && hasOnly(event.metadata, inMetadata);
 }
 
-function valuesOf(value: object, fields: readonly Field[]): readonly unknown[] | undefined {
-  const entries = Object.entries(value);
-  const values: unknown[] = [];
+function hasOnly<K extends string>(value: Readonly<Partial<Record<K, unknown>>>, fields: readonly Field<K>[]): boolean {
   let next = 0;
-  for (const { name, isOptional = false } of fields) {
-    const [key, inner] = entries[next] ?? [];
-    if (key === name && inner !== undefined && inner !== nothing) {
-      values.push(inner);
-      next += 1;
-    } else if (isOptional) values.push(nothing);
-    else return undefined;
+  for (const key of Object.keys(value)) {
+    if (key === "schema_version" || key === "metadata") continue;
+    let field = fields[next];
+    while (field?.isOptional === true && field.name !== key) field = fields[++next];
+    if (field?.name !== key || (value[field.name] ?? nothing) === nothing) return false;
+    next += 1;
   }
-  return next === entries.length ? values : undefined;
+  return fields.slice(next).every(({ isOptional }) => isOptional === true);
 }
 
 function toEvent(values: readonly unknown[]): object {

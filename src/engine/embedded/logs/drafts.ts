@@ -5,18 +5,21 @@ import { asKnown } from "./known-ids.js";
 import type { SessionLogs } from "./session-logs.js";
 import type { Session } from "./session-table.js";
 
+/** Where and when a draft becomes an event. */
+interface Stamp {
+  readonly sessionKey: string;
+  readonly seq: number | null;
+  readonly afterSeq?: number;
+  readonly time: number;
+  readonly instanceId: string;
+  /** The last number of what was deleted just before it. */
+  readonly dropped?: number | undefined;
+}
+
 /** The event that a draft becomes. It shares nothing with the draft, is frozen, and equals what a reader of the file gets. */
-export function toEvent(
-  draft: EventDraft,
-  stamp: {
-    readonly sessionKey: string;
-    readonly seq: number | null;
-    readonly afterSeq?: number;
-    readonly time: number;
-    readonly instanceId: string;
-    readonly dropped?: number | undefined;
-  },
-): GatewayEvent {
+export function toEvent(draft: EventDraft, stamp: Stamp & { readonly seq: number }): StoredEvent;
+export function toEvent(draft: EventDraft, stamp: Stamp): GatewayEvent;
+export function toEvent(draft: EventDraft, stamp: Stamp): GatewayEvent {
   // The catalogue ties a type to its payload; a draft was made by it.
   const event = {
     schema_version: "1.0",
@@ -71,9 +74,8 @@ export function numberDrafts(
     if (known !== undefined) continue;
     const dropped = deletedSeq > 0 && seq === deletedSeq + 1 ? deletedSeq : undefined;
     const event = toEvent(draft, { sessionKey: session.key, seq, time, instanceId, dropped });
-    const stored = { ...event, seq };
-    numbered.set(draft.event_id, stored);
-    events.push(stored);
+    numbered.set(draft.event_id, event);
+    events.push(event);
   }
   return { events, seqs, changed };
 }
