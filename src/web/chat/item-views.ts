@@ -1,6 +1,7 @@
 import { fileView, type LoadFile } from "../files/file-view.js";
 import type { OutgoingMessage } from "../outbox/outbox-store.js";
 import { h, icon, setText } from "../parts/dom.js";
+import { durationOf } from "../parts/format.js";
 import type {
   AssistantItem,
   DividerItem,
@@ -8,7 +9,6 @@ import type {
   NoticeItem,
   PlanItem,
   ToolItem,
-  ToolStatus,
   UserItem,
 } from "../session/view-state.js";
 import type { ItemView } from "./item-view.js";
@@ -48,7 +48,7 @@ function createView(item: Item, load: LoadFile): ItemView<Item> {
 function userView(): ItemView<UserItem> {
   const sender = h("div", { class: "sender" });
   const text = h("div", { class: "bubble" });
-  const files = h("ul", { class: "files", "aria-label": "Files" });
+  const files = h("ul", { class: "files", "aria-label": chatWords.t("files") });
   const state = h("div", { class: "message-state" });
   const element = h("article", { class: "message user", "aria-label": chatWords.t("you") }, sender, text, files, state);
   return {
@@ -70,7 +70,7 @@ export function pendingView(actions: {
   isOnline(): boolean;
 }): ItemView<OutgoingMessage> {
   const text = h("div", { class: "bubble" });
-  const files = h("ul", { class: "files", "aria-label": "Files" });
+  const files = h("ul", { class: "files", "aria-label": chatWords.t("files") });
   const state = h("div", { class: "message-state", role: "status" });
   const element = h(
     "article",
@@ -103,11 +103,18 @@ export function pendingView(actions: {
 
 function assistantView(): ItemView<AssistantItem> {
   const thought = h("div", { class: "thought" });
-  const thinking = h("details", { class: "fold thinking" }, h("summary", {}, "Thinking"), thought);
+  const thinking = h("details", { class: "fold thinking" }, h("summary", {}, chatWords.t("thinking")), thought);
   const body = h("div", { class: "markdown" });
-  const files = h("ul", { class: "files", "aria-label": "Files" });
+  const files = h("ul", { class: "files", "aria-label": chatWords.t("files") });
   const state = h("div", { class: "message-state" });
-  const element = h("article", { class: "message assistant", "aria-label": "Assistant" }, thinking, body, files, state);
+  const element = h(
+    "article",
+    { class: "message assistant", "aria-label": chatWords.t("assistant") },
+    thinking,
+    body,
+    files,
+    state,
+  );
   const showMarkdown = createMarkdownView(body);
   return {
     element,
@@ -116,20 +123,20 @@ function assistantView(): ItemView<AssistantItem> {
       setText(thought, item.thinking);
       showMarkdown(item.text);
       showFiles(files, item.files);
-      show(state, item.isPartial && item.text !== "" ? "Cut off here" : "");
+      show(state, item.isPartial && item.text !== "" ? chatWords.t("cutOff") : "");
       element.classList.toggle("streaming", item.isStreaming && item.text !== "");
       element.hidden = item.text === "" && item.thinking === "" && item.files.length === 0;
     },
   };
 }
 
-const statusWords: Readonly<Record<ToolStatus, string>> = {
+const statusWords = {
   preparing: "preparing",
   running: "running",
   done: "done",
   failed: "failed",
-  unknown: "no result",
-};
+  unknown: "noResult",
+} as const;
 
 function toolView(): ItemView<ToolItem> {
   const name = h("span", { class: "tool-name" });
@@ -138,8 +145,8 @@ function toolView(): ItemView<ToolItem> {
   const duration = h("span", { class: "tool-time" });
   const input = h("pre", { tabindex: "0" });
   const output = h("pre", { tabindex: "0" });
-  const result = h("div", {}, h("div", { class: "label" }, "Output"), output);
-  const body = h("div", { class: "fold-body" }, h("div", { class: "label" }, "Input"), input, result);
+  const result = h("div", {}, h("div", { class: "label" }, chatWords.t("output")), output);
+  const body = h("div", { class: "fold-body" }, h("div", { class: "label" }, chatWords.t("input")), input, result);
   const line = h("summary", {}, icon("tool"), name, summary, status, duration);
   const element = h("details", { class: "fold tool" }, line, body);
   let item: ToolItem | undefined;
@@ -158,7 +165,7 @@ function toolView(): ItemView<ToolItem> {
       element.dataset.status = next.status;
       setText(name, next.name);
       setText(summary, next.summary);
-      setText(status, statusWords[next.status]);
+      setText(status, chatWords.t(statusWords[next.status]));
       setText(duration, next.durationMs === undefined ? "" : durationOf(next.durationMs));
       fill();
     },
@@ -168,7 +175,7 @@ function toolView(): ItemView<ToolItem> {
 function noticeView(): ItemView<NoticeItem> {
   const text = h("div", { class: "notice-text" });
   const detail = h("pre", { tabindex: "0" });
-  const fold = h("details", { class: "notice-detail" }, h("summary", {}, "Details"), detail);
+  const fold = h("details", { class: "notice-detail" }, h("summary", {}, chatWords.t("details")), detail);
   const element = h("div", { class: "notice", role: "note" }, text, fold);
   return {
     element,
@@ -215,13 +222,6 @@ function show(element: HTMLElement, text: string): void {
 function showFiles(list: HTMLElement, files: readonly string[]): void {
   list.hidden = files.length === 0;
   if (files.length !== list.childElementCount) list.replaceChildren(...files.map((file) => h("li", {}, file)));
-}
-
-function durationOf(ms: number): string {
-  if (ms < 1000) return `${ms} ms`;
-  return ms < 60_000
-    ? `${(ms / 1000).toFixed(1)} s`
-    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
 function clockOf(at: string): string {

@@ -1,5 +1,6 @@
 import { h, setText } from "../parts/dom.js";
 import type { OpenPlan } from "../session/view-state.js";
+import { chatWords } from "./words.js";
 
 interface PlanActions {
   /** Writes a command into the chat. */
@@ -14,34 +15,34 @@ export interface PlanPanel {
   show(plan: OpenPlan | undefined): void;
 }
 
-const stateWords: Readonly<Record<OpenPlan["status"], string>> = {
-  pending: "waits for your go",
-  running: "under way",
-  paused: "paused",
-};
+const stateWords = { pending: "planWaits", running: "planRuns", paused: "planPaused" } as const;
 
 const marks: Readonly<Record<string, string>> = { running: "▶", completed: "✓", skipped: "–", failed: "✗" };
 
 interface Button {
-  readonly label: string;
+  readonly label: "leavePlan" | "goPlan" | "pausePlan" | "continuePlan";
   readonly command: string;
   readonly isPrimary?: true;
 }
 
-const leave: Button = { label: "Leave the plan", command: "/plan exit" };
+const leave: Button = { label: "leavePlan", command: "/plan exit" };
 const buttons: Readonly<Record<OpenPlan["status"], readonly Button[]>> = {
-  pending: [{ label: "Go", command: "/plan go", isPrimary: true }, leave],
-  running: [{ label: "Pause", command: "/plan pause" }],
-  paused: [{ label: "Continue", command: "/plan continue", isPrimary: true }, leave],
+  pending: [{ label: "goPlan", command: "/plan go", isPrimary: true }, leave],
+  running: [{ label: "pausePlan", command: "/plan pause" }],
+  paused: [{ label: "continuePlan", command: "/plan continue", isPrimary: true }, leave],
 };
 
 export function createPlanPanel(actions: PlanActions): PlanPanel {
   const goal = h("span", { class: "plan-goal" });
   const state = h("span", { class: "plan-state" });
-  const steps = h("ol", { class: "plan-steps", tabindex: "0", "aria-label": "Steps" });
+  const steps = h("ol", { class: "plan-steps", tabindex: "0", "aria-label": chatWords.t("steps") });
   const choices = h("div", { class: "choices" });
   const card = h("details", { class: "plan-card", open: true }, h("summary", {}, goal, state), steps, choices);
-  const element = h("section", { class: "plan-panel", "aria-label": "Plan" }, h("div", { class: "column" }, card));
+  const element = h(
+    "section",
+    { class: "plan-panel", "aria-label": chatWords.t("plan") },
+    h("div", { class: "column" }, card),
+  );
   let shown: OpenPlan | undefined;
   element.hidden = true;
 
@@ -60,7 +61,7 @@ export function createPlanPanel(actions: PlanActions): PlanPanel {
       const own = plan.status === "pending" && plan.steps.length === 0 ? [leave] : buttons[plan.status];
       choices.replaceChildren(...own.map((button) => buttonOf(button, actions)));
     }
-    if (before !== undefined && stateLine(before) !== line) actions.announce(`Plan ${line}`);
+    if (before !== undefined && stateLine(before) !== line) actions.announce(`${chatWords.t("plan")} ${line}`);
   }
 
   return { element, show };
@@ -68,7 +69,9 @@ export function createPlanPanel(actions: PlanActions): PlanPanel {
 
 function stateLine({ status, steps }: OpenPlan): string {
   const over = steps.filter((step) => step.status === "completed" || step.status === "skipped").length;
-  return steps.length === 0 ? "being made" : `${over} of ${steps.length}, ${stateWords[status]}`;
+  return steps.length === 0
+    ? chatWords.t("planMade")
+    : chatWords.t("planState", { over, all: steps.length, state: chatWords.t(stateWords[status]) });
 }
 
 function stepLine({ text, status, result }: OpenPlan["steps"][number]): HTMLElement {
@@ -82,7 +85,7 @@ function stepLine({ text, status, result }: OpenPlan["steps"][number]): HTMLElem
 }
 
 function buttonOf({ label, command, isPrimary }: Button, { send }: PlanActions): HTMLElement {
-  const button = h("button", { type: "button", class: isPrimary ? "choice primary" : "choice" }, label);
+  const button = h("button", { type: "button", class: isPrimary ? "choice primary" : "choice" }, chatWords.t(label));
   button.addEventListener("click", () => {
     // What it says is done once the plan has changed; a second click would say it again.
     for (const each of button.parentElement?.querySelectorAll("button") ?? []) each.disabled = true;

@@ -1,6 +1,8 @@
 import { h, setText } from "../parts/dom.js";
 import type { QuestionReply } from "../session/session.js";
 import type { OpenQuestion } from "../session/view-state.js";
+import { localeOfPage } from "../words/words.js";
+import { chatWords } from "./words.js";
 
 interface QuestionActions {
   /** Rejects with the reason when the answer does not count. */
@@ -15,12 +17,12 @@ export interface QuestionPanel {
   show(question: OpenQuestion | undefined): void;
 }
 
-const headings: Readonly<Record<OpenQuestion["kind"], string>> = {
-  clarification: "A question",
-  decision: "A question",
-  env_var: "Something secret is needed",
-  permission: "Permission needed",
-};
+const headings = {
+  clarification: "question",
+  decision: "question",
+  env_var: "secretNeeded",
+  permission: "permissionNeeded",
+} as const;
 
 export function createQuestionPanel(actions: QuestionActions): QuestionPanel {
   const column = h("div", { class: "column" });
@@ -33,7 +35,7 @@ export function createQuestionPanel(actions: QuestionActions): QuestionPanel {
     shown = question?.requestId;
     element.hidden = question === undefined;
     column.replaceChildren(...(question === undefined ? [] : [cardOf(question, actions)]));
-    if (question !== undefined) actions.announce(`${headings[question.kind]} ${question.question}`);
+    if (question !== undefined) actions.announce(`${chatWords.t(headings[question.kind])} ${question.question}`);
   }
 
   return { element, show };
@@ -54,7 +56,7 @@ function cardOf(question: OpenQuestion, actions: QuestionActions): HTMLElement {
   const card = h(
     "div",
     { class: "question-card", "data-kind": question.kind },
-    h("h2", { id: "question-title" }, headings[question.kind]),
+    h("h2", { id: "question-title" }, chatWords.t(headings[question.kind])),
     h("p", { class: "question-text" }, question.question),
     inputOf(question),
     secretsForm(question, reply),
@@ -99,10 +101,10 @@ function choicesOf({ options, kind }: OpenQuestion, reply: Reply): HTMLElement |
 
 function ownWordsForm({ allowCustom, options }: OpenQuestion, reply: Reply): HTMLElement | undefined {
   if (!allowCustom) return undefined;
-  const label = options.length === 0 ? "Your answer" : "Or your own answer";
+  const label = chatWords.t(options.length === 0 ? "yourAnswer" : "ownAnswer");
   const field = h("input", { type: "text", "aria-label": label, placeholder: label, maxlength: "10000" });
   field.autocomplete = "off";
-  return formOf([field], "Answer", options.length === 0, () => {
+  return formOf([field], chatWords.t("answer"), options.length === 0, () => {
     const answer = field.value.trim();
     if (answer !== "") void reply({ answer });
   });
@@ -116,12 +118,8 @@ function secretsForm({ fields }: OpenQuestion, reply: Reply): HTMLElement | unde
     return input;
   });
   const rows = inputs.flatMap((input) => [h("label", { for: input.id }, input.name), input]);
-  const note = h(
-    "p",
-    { class: "secret-note" },
-    "It goes to the gateway's secrets file, which the assistant cannot read.",
-  );
-  return formOf([...rows, note], "Save", true, () => {
+  const note = h("p", { class: "secret-note" }, chatWords.t("secretNote"));
+  return formOf([...rows, note], chatWords.t("save"), true, () => {
     const values = Object.fromEntries(inputs.map(({ name, value }) => [name, value]));
     void reply({ values });
   });
@@ -151,5 +149,9 @@ function untilText(expiresAt: string): string {
   const date = new Date(expiresAt);
   if (Number.isNaN(date.getTime())) return "";
   const isToday = date.toDateString() === new Date().toDateString();
-  return `Waits until ${isToday ? date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : date.toLocaleString()}`;
+  const locale = localeOfPage();
+  const time = isToday
+    ? date.toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit" })
+    : date.toLocaleString(locale);
+  return chatWords.t("waitsUntil", { time });
 }

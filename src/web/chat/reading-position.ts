@@ -1,15 +1,12 @@
 import { h, icon } from "../parts/dom.js";
+import { chatWords } from "./words.js";
 
 const nearTopPx = 400;
 
 /** Where the reader is in the conversation: at its end, and staying there as it grows, or somewhere above. */
 export class ReadingPosition {
   readonly scroller: HTMLElement;
-  readonly jump = h(
-    "button",
-    { type: "button", class: "jump", "aria-label": "Go to the newest message" },
-    icon("down"),
-  );
+  readonly jump = h("button", { type: "button", class: "jump", "aria-label": chatWords.t("toNewest") }, icon("down"));
   #isAtEnd = true;
   #lastTop = 0;
 
@@ -17,7 +14,7 @@ export class ReadingPosition {
   constructor(column: HTMLElement, onNearTop: () => void) {
     this.scroller = h(
       "div",
-      { class: "scroller", role: "log", "aria-label": "Conversation", "aria-live": "off", tabindex: "0" },
+      { class: "scroller", role: "log", "aria-label": chatWords.t("conversation"), "aria-live": "off", tabindex: "0" },
       column,
     );
     this.scroller.addEventListener(

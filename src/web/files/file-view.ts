@@ -1,4 +1,5 @@
 import type { ItemView } from "../chat/item-view.js";
+import { chatWords } from "../chat/words.js";
 import { h, setText } from "../parts/dom.js";
 import type { FileItem } from "../session/view-state.js";
 
@@ -14,10 +15,10 @@ export function fileView(load: LoadFile): ItemView<FileItem> {
   const name = h("span", { class: "file-name" });
   const size = h("span", { class: "file-size" });
   const problem = h("span", { class: "file-problem", role: "alert" });
-  const save = h("button", { type: "button", class: "file-save" }, "Save");
+  const save = h("button", { type: "button", class: "file-save" }, chatWords.t("save"));
   const picture = h("img", { class: "file-picture", alt: "" });
   const line = h("div", { class: "file-line" }, name, size, save, problem);
-  const element = h("article", { class: "message assistant file", "aria-label": "File" }, picture, line);
+  const element = h("article", { class: "message assistant file", "aria-label": chatWords.t("file") }, picture, line);
   picture.hidden = true;
   let item: FileItem | undefined;
   let loading: Promise<Blob> | undefined;

@@ -1,3 +1,4 @@
+import { chatWords } from "../chat/words.js";
 import { h, icon } from "../parts/dom.js";
 
 type OnFiles = (files: Iterable<File>) => void;
@@ -7,13 +8,19 @@ export function createFileChooser(onFiles: OnFiles): {
   readonly button: HTMLButtonElement;
   readonly input: HTMLInputElement;
 } {
-  const input = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": "Files" });
+  const input = h("input", {
+    type: "file",
+    multiple: true,
+    hidden: true,
+    tabindex: "-1",
+    "aria-label": chatWords.t("files"),
+  });
   input.addEventListener("change", () => {
     onFiles(input.files ?? []);
     // Else the same file could not be chosen again.
     input.value = "";
   });
-  const label = "Attach files";
+  const label = chatWords.t("attach");
   const onclick = (): void => input.click();
   const button = h(
     "button",

@@ -1,4 +1,5 @@
 import { h, icon, setText } from "../parts/dom.js";
+import { frameWords } from "./words.js";
 
 export interface Banners {
   readonly element: HTMLElement;
@@ -12,7 +13,7 @@ export interface Banners {
 
 export function createBanners(retryNow: () => void): Banners {
   const offlineText = h("span");
-  const retry = h("button", { type: "button", class: "link", onclick: retryNow }, "Try now");
+  const retry = h("button", { type: "button", class: "link", onclick: retryNow }, frameWords.t("tryNow"));
   const offline = h("div", { class: "banner offline", role: "status" }, offlineText, retry);
   const problemList = h("div", { class: "problems" });
   const failures = h("div", { role: "alert" });
@@ -29,7 +30,7 @@ export function createBanners(retryNow: () => void): Banners {
       const describe = (): void => {
         const seconds = Math.ceil((nextAttemptAt - Date.now()) / 1000);
         retry.hidden = seconds <= 0;
-        setText(offlineText, seconds > 0 ? `Offline. Connecting again in ${seconds} s.` : "Offline. Connecting …");
+        setText(offlineText, frameWords.t(seconds > 0 ? "offlineIn" : "offlineNow", { seconds }));
       };
       describe();
       tick = setInterval(describe, 1000);
@@ -50,7 +51,11 @@ export function createBanners(retryNow: () => void): Banners {
 }
 
 function note(kind: string, text: string, onDismiss: () => void): HTMLElement {
-  const dismiss = h("button", { type: "button", class: "icon-button", "aria-label": "Dismiss" }, icon("close"));
+  const dismiss = h(
+    "button",
+    { type: "button", class: "icon-button", "aria-label": frameWords.t("dismiss") },
+    icon("close"),
+  );
   const element = h("div", { class: `banner ${kind}` }, h("span", {}, text), dismiss);
   dismiss.addEventListener("click", () => {
     onDismiss();

@@ -1,5 +1,6 @@
 import { type SessionListView, titleOf } from "../panes/chats/session-list.js";
 import type { SessionState } from "../session/view-state.js";
+import { frameWords } from "./words.js";
 
 /** What is above the open chat: its title, else how the list of chats calls it, else how it begins. */
 export function chatTitle({ view, pending, hasOlder }: SessionState, { entries }: SessionListView): string {
@@ -7,5 +8,5 @@ export function chatTitle({ view, pending, hasOlder }: SessionState, { entries }
   const entry = entries.find(({ key }) => key === view.sessionKey);
   if (entry !== undefined) return titleOf(entry);
   const first = hasOlder ? undefined : (view.items.find((item) => item.kind === "user") ?? pending[0]);
-  return (first !== undefined && "text" in first ? first.text.slice(0, 80) : "") || "New chat";
+  return (first !== undefined && "text" in first ? first.text.slice(0, 80) : "") || frameWords.t("newChat");
 }

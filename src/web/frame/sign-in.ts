@@ -1,20 +1,16 @@
 import { type Api, Refused, Unauthorized } from "../gateway/api.js";
 import { h, setText } from "../parts/dom.js";
-
-const explanation = "This gateway is open to its owner only. Its token is gateway.token in the config.";
+import { frameWords } from "./words.js";
 
 /** Gets this device in: by the invitation if there is one, else by the token, which is asked for until it is right. */
 export async function signIn(api: Api, invitation: string | undefined): Promise<void> {
-  let problem = explanation;
+  let problem = frameWords.t("ownerOnly");
   if (invitation !== undefined) {
-    const failure = await failureOf(
-      () => api.post("api/join", { code: invitation }),
-      "This invitation is used or too old. Make a new one on a device that is signed in, or enter the token.",
-    );
+    const failure = await failureOf(() => api.post("api/join", { code: invitation }), frameWords.t("invitationUsed"));
     if (failure === undefined) return;
     problem = failure;
   }
-  const wrong = "The gateway did not accept this token. Please try again.";
+  const wrong = frameWords.t("wrongToken");
   await askForToken(problem, (token) => failureOf(() => api.post("api/login", { token }), wrong));
 }
 
@@ -28,13 +24,13 @@ function askForToken(problem: string, enter: (token: string) => Promise<string |
     maxlength: "1000",
     required: true,
   });
-  const connect = h("button", { type: "submit", class: "primary" }, "Connect");
+  const connect = h("button", { type: "submit", class: "primary" }, frameWords.t("connect"));
   const form = h(
     "form",
     { method: "dialog" },
-    h("h2", { id: "dialog-title" }, "Token needed"),
+    h("h2", { id: "dialog-title" }, frameWords.t("tokenNeeded")),
     text,
-    h("label", { for: "dialog-field" }, "Token"),
+    h("label", { for: "dialog-field" }, frameWords.t("token")),
     input,
     h("div", { class: "dialog-actions" }, connect),
   );
@@ -73,6 +69,6 @@ async function failureOf(call: () => Promise<unknown>, wrong: string): Promise<s
   } catch (error) {
     if (error instanceof Unauthorized) return wrong;
     if (error instanceof Refused) return error.message;
-    return "The gateway does not answer. Please try again.";
+    return frameWords.t("noAnswer");
   }
 }

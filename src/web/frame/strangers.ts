@@ -1,6 +1,7 @@
 import type { GatewayHttp } from "../gateway/gateway-http.js";
 import type { StrangerView } from "../gateway/gateway-views.js";
 import { h, icon } from "../parts/dom.js";
+import { frameWords } from "./words.js";
 
 /** Those who wait to be let in, as cards above the conversation. */
 export interface Strangers {
@@ -31,9 +32,13 @@ export function createStrangers(
   function card(stranger: StrangerView): HTMLElement {
     const { code, channel, senderId, senderName } = stranger;
     const who = senderName === undefined ? senderId : `${senderName} (${senderId})`;
-    const letIn = h("button", { type: "button", class: "link" }, "Let in");
-    const dismiss = h("button", { type: "button", class: "icon-button", "aria-label": "Dismiss" }, icon("close"));
-    const text = h("span", {}, `${who} wants to talk to the assistant on ${channel}. Their code is ${code}.`);
+    const letIn = h("button", { type: "button", class: "link" }, frameWords.t("letIn"));
+    const dismiss = h(
+      "button",
+      { type: "button", class: "icon-button", "aria-label": frameWords.t("dismiss") },
+      icon("close"),
+    );
+    const text = h("span", {}, frameWords.t("stranger", { who, channel, code }));
     letIn.addEventListener("click", () => {
       letIn.disabled = true;
       http.letIn(code).catch(onFailure).finally(refresh);

@@ -1,3 +1,4 @@
+import { frameWords } from "../frame/words.js";
 import { h } from "./dom.js";
 
 export interface Question {
@@ -35,7 +36,9 @@ export function ask(question: Question): Promise<string | undefined> {
     h(
       "div",
       { class: "dialog-actions" },
-      canCancel ? h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel") : undefined,
+      canCancel
+        ? h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, frameWords.t("cancel"))
+        : undefined,
       h("button", { type: "submit", class: question.isDangerous ? "danger" : "primary" }, question.action),
     ),
   );

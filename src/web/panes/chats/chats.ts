@@ -3,6 +3,7 @@ import { ask } from "../../parts/dialogs.js";
 import type { Store } from "../../store.js";
 import { parseSessionList, type SessionEntry, titleOf } from "./session-list.js";
 import { createSessionsPane, type SessionsPane } from "./sessions-pane.js";
+import { chatsWords } from "./words.js";
 
 interface ChatsOptions {
   readonly store: Store;
@@ -71,17 +72,17 @@ export class Chats {
   }
 
   async #rename(entry: SessionEntry): Promise<void> {
-    const field = { label: "Title", value: titleOf(entry), maxLength: 200 };
-    const title = await ask({ title: "Rename chat", field, action: "Rename" });
+    const field = { label: chatsWords.t("title"), value: titleOf(entry), maxLength: 200 };
+    const title = await ask({ title: chatsWords.t("renameChat"), field, action: chatsWords.t("rename") });
     if (title === undefined) return;
     await this.#change((client) => client.setTitle(entry.key, title));
   }
 
   async #remove(entry: SessionEntry): Promise<void> {
     const answer = await ask({
-      title: "Delete this chat?",
-      text: `“${titleOf(entry)}” and all its messages and scheduled jobs will be gone.`,
-      action: "Delete",
+      title: chatsWords.t("deleteChat"),
+      text: chatsWords.t("deleteText", { title: titleOf(entry) }),
+      action: chatsWords.t("delete"),
       isDangerous: true,
     });
     if (answer === undefined) return;

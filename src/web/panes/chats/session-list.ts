@@ -1,4 +1,5 @@
 import { isRecord } from "../../../client/frames.js";
+import { chatsWords } from "./words.js";
 
 /** One line of the list of chats. */
 export interface SessionEntry {
@@ -39,7 +40,7 @@ export function parseSessionList(data: unknown): SessionListView {
 }
 
 export function titleOf(entry: SessionEntry): string {
-  return (entry.title || entry.text).slice(0, 120) || (entry.channel === "webui" ? "New chat" : entry.key);
+  return (entry.title || entry.text).slice(0, 120) || (entry.channel === "webui" ? chatsWords.t("newChat") : entry.key);
 }
 
 function textOf(value: unknown): string {

@@ -1,5 +1,7 @@
 import { h, icon, setChildren, setText } from "../../parts/dom.js";
+import { localeOfPage } from "../../words/words.js";
 import { type SessionEntry, titleOf } from "./session-list.js";
+import { chatsWords } from "./words.js";
 
 interface PaneActions {
   newChat(): void;
@@ -22,11 +24,23 @@ interface Row {
 export function createSessionsPane(actions: PaneActions): SessionsPane {
   const rows = new Map<string, Row>();
   const list = h("ul", { class: "session-list" });
-  const more = h("button", { type: "button", class: "link more", onclick: actions.showMore }, "Show more");
-  const none = h("p", { class: "none" }, "Your chats will appear here.");
-  const fresh = h("button", { type: "button", class: "new-chat", onclick: actions.newChat }, icon("plus"), "New chat");
+  const more = h("button", { type: "button", class: "link more", onclick: actions.showMore }, chatsWords.t("showMore"));
+  const none = h("p", { class: "none" }, chatsWords.t("none"));
+  const fresh = h(
+    "button",
+    { type: "button", class: "new-chat", onclick: actions.newChat },
+    icon("plus"),
+    chatsWords.t("newChat"),
+  );
   const head = h("div", { class: "pane-head" }, h("div", { class: "brand" }, "maxclaw"), fresh);
-  const element = h("nav", { class: "pane", id: "sessions", "aria-label": "Chats" }, head, list, none, more);
+  const element = h(
+    "nav",
+    { class: "pane", id: "sessions", "aria-label": chatsWords.t("chats") },
+    head,
+    list,
+    none,
+    more,
+  );
   return {
     element,
     show(entries, current, hasMore) {
@@ -77,8 +91,8 @@ function createRow(actions: PaneActions): Row {
       const title = titleOf(next);
       setText(name, title);
       setText(meta, [next.channel === "webui" ? "" : next.channel, timeOf(next.at, now)].filter(Boolean).join(" · "));
-      rename.setAttribute("aria-label", `Rename ${title}`);
-      remove.setAttribute("aria-label", `Delete ${title}`);
+      rename.setAttribute("aria-label", chatsWords.t("renameNamed", { title }));
+      remove.setAttribute("aria-label", chatsWords.t("deleteNamed", { title }));
       element.classList.toggle("current", isCurrent);
       if (isCurrent) open.setAttribute("aria-current", "page");
       else open.removeAttribute("aria-current");
@@ -90,9 +104,9 @@ function timeOf(at: string, now: Date): string {
   const date = new Date(at);
   if (at === "" || Number.isNaN(date.getTime())) return "";
   if (date.toDateString() === now.toDateString())
-    return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    return date.toLocaleTimeString(localeOfPage(), { hour: "2-digit", minute: "2-digit" });
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
-  if (date.toDateString() === yesterday.toDateString()) return "Yesterday";
+  if (date.toDateString() === yesterday.toDateString()) return chatsWords.t("yesterday");
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
-  return date.toLocaleDateString([], { day: "numeric", month: "short", year });
+  return date.toLocaleDateString(localeOfPage(), { day: "numeric", month: "short", year });
 }

@@ -1,5 +1,6 @@
 import { h } from "../../parts/dom.js";
 import { type DevicesApi, readDevices } from "./devices-http.js";
+import { devicesWords } from "./words.js";
 
 export interface DeviceListeners {
   /** This device is signed out. */
@@ -20,8 +21,8 @@ export class DeviceButtons {
     this.#listeners = listeners;
     const button = (text: string, press: () => Promise<void>): HTMLButtonElement =>
       h("button", { type: "button", class: "link", onclick: () => press().catch(listeners.onFailure) }, text);
-    this.#open = button("Devices", () => this.#show());
-    this.#signOut = button("Sign out", () => this.#leave());
+    this.#open = button(devicesWords.t("devices"), () => this.#show());
+    this.#signOut = button(devicesWords.t("signOut"), () => this.#leave());
     this.element = h("div", { class: "device-buttons", hidden: true }, this.#open, this.#signOut);
   }
 

@@ -1,5 +1,7 @@
 import { h, icon } from "../../parts/dom.js";
+import { localeOfPage } from "../../words/words.js";
 import type { DeviceView } from "./devices-http.js";
+import { devicesWords } from "./words.js";
 
 interface RowActions {
   rename(device: DeviceView): void;
@@ -8,18 +10,32 @@ interface RowActions {
 
 export function deviceRow(device: DeviceView, actions: RowActions): HTMLElement {
   const { name, browser, address, firstSeen, lastSeen, isCurrent } = device;
-  const seen = isCurrent ? "in use now" : `last used ${timeOf(lastSeen)}`;
+  const seen = isCurrent ? devicesWords.t("inUse") : devicesWords.t("lastUsed", { time: timeOf(lastSeen) });
   const where = name === browser ? address : `${browser} · ${address}`;
-  const about = [where, seen, `signed in ${firstSeen.toLocaleDateString([], { dateStyle: "medium" })}`];
+  const about = [
+    where,
+    seen,
+    devicesWords.t("signedIn", { date: firstSeen.toLocaleDateString(localeOfPage(), { dateStyle: "medium" }) }),
+  ];
   const rename = h(
     "button",
-    { type: "button", class: "icon-button", "aria-label": `Rename ${name}`, onclick: () => actions.rename(device) },
+    {
+      type: "button",
+      class: "icon-button",
+      "aria-label": devicesWords.t("renameNamed", { name }),
+      onclick: () => actions.rename(device),
+    },
     icon("pencil"),
   );
   const remove = h(
     "button",
-    { type: "button", class: "quiet", "aria-label": `Sign out ${name}`, onclick: () => actions.remove(device) },
-    "Sign out",
+    {
+      type: "button",
+      class: "quiet",
+      "aria-label": devicesWords.t("signOutNamed", { name }),
+      onclick: () => actions.remove(device),
+    },
+    devicesWords.t("signOut"),
   );
   return h(
     "li",
@@ -27,7 +43,12 @@ export function deviceRow(device: DeviceView, actions: RowActions): HTMLElement 
     h(
       "div",
       { class: "device-about" },
-      h("span", { class: "device-name" }, name, isCurrent ? h("span", { class: "chip" }, "this device") : undefined),
+      h(
+        "span",
+        { class: "device-name" },
+        name,
+        isCurrent ? h("span", { class: "chip" }, devicesWords.t("thisDevice")) : undefined,
+      ),
       ...about.map((fact) => h("span", { class: "device-fact" }, fact)),
     ),
     rename,
@@ -36,5 +57,5 @@ export function deviceRow(device: DeviceView, actions: RowActions): HTMLElement 
 }
 
 function timeOf(date: Date): string {
-  return date.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  return date.toLocaleString(localeOfPage(), { dateStyle: "medium", timeStyle: "short" });
 }

@@ -4,6 +4,7 @@ import type { DeviceListeners } from "./device-buttons.js";
 import { deviceRow } from "./device-row.js";
 import { type DevicesApi, type DeviceView, deviceAddress, invite, readDevices } from "./devices-http.js";
 import { invitationCard } from "./invitation-card.js";
+import { devicesWords } from "./words.js";
 
 const lookMs = 4000;
 
@@ -30,19 +31,19 @@ class DevicesDialog {
     this.#listeners = listeners;
     const button = (look: string, text: string, press: () => void): HTMLButtonElement =>
       h("button", { type: "button", class: look, onclick: press }, text);
-    this.#add = button("primary", "Add a phone", () => this.#work(() => this.#invite()));
+    this.#add = button("primary", devicesWords.t("addPhone"), () => this.#work(() => this.#invite()));
     this.#dialog = h(
       "dialog",
       { class: "devices", "aria-labelledby": "devices-title" },
-      h("h2", { id: "devices-title" }, "Devices"),
-      h("p", {}, "These browsers are signed in. A lost one can be signed out here."),
+      h("h2", { id: "devices-title" }, devicesWords.t("devices")),
+      h("p", {}, devicesWords.t("about")),
       this.#list,
       this.#invitation,
       this.#failure,
       h(
         "div",
         { class: "dialog-actions" },
-        button("quiet", "Close", () => this.#dialog.close()),
+        button("quiet", devicesWords.t("close"), () => this.#dialog.close()),
         this.#add,
       ),
     );
@@ -97,12 +98,12 @@ class DevicesDialog {
   #onJoined({ name }: DeviceView): void {
     clearInterval(this.#looking);
     this.#looking = undefined;
-    this.#invitation.replaceChildren(h("p", {}, `${name} is signed in now.`));
+    this.#invitation.replaceChildren(h("p", {}, devicesWords.t("joined", { name })));
   }
 
   async #rename(device: DeviceView): Promise<void> {
-    const field = { label: "Name", value: device.name, maxLength: 80 };
-    const name = await ask({ title: "Rename device", field, action: "Rename" });
+    const field = { label: devicesWords.t("name"), value: device.name, maxLength: 80 };
+    const name = await ask({ title: devicesWords.t("renameDevice"), field, action: devicesWords.t("rename") });
     if (name === undefined) return;
     await this.#api.post(`${deviceAddress(device.id)}/rename`, { name });
     await this.refresh();
@@ -110,9 +111,9 @@ class DevicesDialog {
 
   async #remove(device: DeviceView): Promise<void> {
     const answer = await ask({
-      title: device.isCurrent ? "Sign out here?" : `Sign out ${device.name}?`,
-      text: "It needs the token or an invitation to come back.",
-      action: "Sign out",
+      title: device.isCurrent ? devicesWords.t("signOutHere") : devicesWords.t("signOutOther", { name: device.name }),
+      text: devicesWords.t("comeBack"),
+      action: devicesWords.t("signOut"),
       isDangerous: true,
     });
     if (answer === undefined) return;

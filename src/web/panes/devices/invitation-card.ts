@@ -1,18 +1,20 @@
 import { h } from "../../parts/dom.js";
+import { localeOfPage } from "../../words/words.js";
 import type { InvitationView } from "./devices-http.js";
+import { devicesWords } from "./words.js";
 
 /** A picture for the camera of a phone, and the link for where there is none. */
 export async function invitationCard({ url, expiresAt, warning }: InvitationView): Promise<HTMLElement> {
   const { encode } = await import("uqr");
-  const until = expiresAt.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  const link = h("input", { type: "text", readonly: true, value: url, "aria-label": "Link of the invitation" });
-  const copy = h("button", { type: "button", class: "quiet" }, "Copy");
+  const until = expiresAt.toLocaleTimeString(localeOfPage(), { hour: "2-digit", minute: "2-digit" });
+  const link = h("input", { type: "text", readonly: true, value: url, "aria-label": devicesWords.t("link") });
+  const copy = h("button", { type: "button", class: "quiet" }, devicesWords.t("copy"));
   copy.addEventListener("click", () => {
     link.select();
     // Without TLS a browser has no clipboard: the link is selected then.
     navigator.clipboard?.writeText(url).then(
       () => {
-        copy.textContent = "Copied";
+        copy.textContent = devicesWords.t("copied");
       },
       () => undefined,
     );
@@ -21,7 +23,7 @@ export async function invitationCard({ url, expiresAt, warning }: InvitationView
     "div",
     { class: "invitation-card" },
     qrPicture(encode(url, { ecc: "M", border: 4 }).data),
-    h("p", {}, `Point the phone's camera at this. It works once, until ${until}.`),
+    h("p", {}, devicesWords.t("camera", { time: until })),
     warning === undefined ? undefined : h("p", { class: "invitation-warning" }, warning),
     h("div", { class: "invitation-link" }, link, copy),
   );
@@ -35,7 +37,7 @@ function qrPicture(rows: readonly (readonly boolean[])[]): SVGSVGElement {
   picture.setAttribute("viewBox", `0 0 ${rows.length} ${rows.length}`);
   picture.setAttribute("class", "qr");
   picture.setAttribute("role", "img");
-  picture.setAttribute("aria-label", "QR code of the invitation");
+  picture.setAttribute("aria-label", devicesWords.t("qr"));
   const path = document.createElementNS(svg, "path");
   const squares = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
   path.setAttribute("d", squares.join(""));
