@@ -6,6 +6,7 @@ import { stateAfter } from "../../events/folds/session-state.js";
 import { modelUseOf, modelUsesOf } from "../../events/model-use.js";
 import { beginningOf } from "../document/beginning-of.js";
 import { DocumentFold, roleOf } from "../document/document.js";
+import { DocumentLines } from "../document/document-lines.js";
 import { sizeOf } from "../document/document-pace.js";
 import { DocumentUsage } from "../document/document-usage.js";
 import { History } from "../history/history.js";
@@ -24,6 +25,7 @@ import { foldsOf, restoreFolds } from "./session-folds.js";
 export const foldCode: readonly unknown[] = [
   ...[
     DocumentFold,
+    DocumentLines,
     DocumentUsage,
     History,
     KnownAddresses,
