@@ -73,6 +73,17 @@ export const catalogue = {
     { detail: true, ...both },
   ),
   session_state_changed: spec("state", { from: text, to: text, reason: text }),
+  /** How the owner keeps the conversation. Not in the log: the newest marks are kept beside it. */
+  session_marks_changed: spec(
+    "state",
+    {
+      pinned: z.boolean(),
+      archived: z.boolean(),
+      /** Up to here the owner has read; absent where nothing was read since marks are kept. */
+      read_seq: count.optional(),
+    },
+    { stored: false },
+  ),
   subagent_state_changed: spec("state", {
     task_id: text,
     label: text,

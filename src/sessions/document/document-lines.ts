@@ -77,7 +77,7 @@ export class DocumentLines {
     }
   }
 
-  /** They are over, whatever has become of them. */
+  /** Their turns are over, or they have none. */
   end(ids: readonly string[], seq: number): void {
     this.take(ids, seq);
     this.settle();

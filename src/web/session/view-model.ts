@@ -188,6 +188,7 @@ const handlers: Handlers = {
     const text = isOfTurn ? quietTexts[kind] : historyTexts[kind];
     if (text !== undefined) addItem(draft, { ...base(event, `history:${event.event_id}`), kind: "divider", text });
   },
+  session_marks_changed: ignore,
   session_log_mended: showNotice,
   settings_changed: showNotice,
   schedule_run_changed: showNotice,

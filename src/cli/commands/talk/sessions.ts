@@ -3,6 +3,8 @@ import { CommandError } from "../../exit.js";
 import { segment } from "../../gateway/api-client.js";
 import { withClient } from "../../gateway/with-client.js";
 import { print, printJson, printNote } from "../../text/output.js";
+import { addExportCommand } from "./export.js";
+import { readConversation } from "./read-conversation.js";
 
 interface ListFlags {
   readonly channel?: string;
@@ -31,15 +33,7 @@ export function addSessionsCommand(program: Command, version: string): void {
     .argument("<key>", "e.g. telegram:42")
     .option("--json", "as JSON, with everything that is known about it")
     .action(async (key: string, { json }: { readonly json?: true }) => {
-      const [{ openContext }, { withFiles }, { readStoredSession }] = await Promise.all([
-        import("../../context.js"),
-        import("../../gateway/with-files.js"),
-        import("../../../offline/session.js"),
-      ]);
-      const stored = await withFiles(await openContext(), (files, signal) => readStoredSession(files, key, signal));
-      // A conversation of the Go maxclaw that nobody has gone on with has no log yet.
-      const document =
-        stored?.document ?? (await withClient(version, (client) => client.get(`/api/sessions/${segment(key)}`)));
+      const { document, stored } = await readConversation(version, key);
       if (json) printJson(document);
       else {
         const { printDocument } = await import("../../text/session.js");
@@ -50,6 +44,7 @@ export function addSessionsCommand(program: Command, version: string): void {
           `maxclaw: ${stored.damagedLines.length} damaged lines of ${stored.log} are left out (maxclaw events verify ${key})`,
         );
     });
+  addExportCommand(sessions, version);
   sessions
     .command("fork")
     .description("Begin a new conversation with the events of this one, up to one of them")

@@ -1,0 +1,15 @@
+import { segment } from "../../gateway/api-client.js";
+import { withClient } from "../../gateway/with-client.js";
+
+/** A conversation's document as its log tells it. `stored` is missing where there is no log. */
+export async function readConversation(version: string, key: string) {
+  const [{ openContext }, { withFiles }, { readStoredSession }] = await Promise.all([
+    import("../../context.js"),
+    import("../../gateway/with-files.js"),
+    import("../../../offline/session.js"),
+  ]);
+  const stored = await withFiles(await openContext(), (files, signal) => readStoredSession(files, key, signal));
+  // A conversation of the Go maxclaw that nobody has gone on with has no log yet.
+  const read = () => withClient(version, (client) => client.get(`/api/sessions/${segment(key)}`));
+  return { stored, document: stored?.document ?? (await read()) };
+}
