@@ -34,7 +34,7 @@ export function encodedKey(key: string): string {
 export function textLine(key: string, seq: number, part: number, { at, who, messageId = "", text }: Spoken): string {
   const time = String(Math.max(0, at)).padStart(timeDigits, "0");
   const id = encodeURIComponent(messageId.toWellFormed());
-  return `m\t${time}\t${encodedKey(key)}\t${seq}\t${part}\t${who}\t${id}\t${foldText(text)}\n`;
+  return `m\t${time}\t${encodedKey(key)}\t${seq}\t${part}\t${who}\t${id}\t${foldText(text).replaceAll("\0", " ")}\n`;
 }
 
 /** `c <key> <seq> <mark>`: ends what was written of a session in one step. */
@@ -62,6 +62,11 @@ export class Line {
     if (end === start || bytes[start] === blank) return "blank";
     if (bytes[start + 1] !== tab) return "other";
     return bytes[start] === textType ? "text" : bytes[start] === cursorType ? "cursor" : "other";
+  }
+
+  /** A power cut leaves zeros where a file was to have something. */
+  get hasZeros(): boolean {
+    return this.bytes.subarray(this.start, this.end).includes(0);
   }
 
   /** Where the text begins; `end` where there is none. */

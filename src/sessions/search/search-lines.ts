@@ -47,7 +47,7 @@ export class SearchLines {
     await this.#file.eachLine((line, offset) => {
       const length = line.end - line.start + 1;
       if (line.type === "blank") this.#dead += length;
-      if (line.type === "other") isDamaged = true;
+      if (line.type === "other" || line.hasZeros) isDamaged = true;
       if (line.type !== "cursor") return;
       end = offset + length;
       try {

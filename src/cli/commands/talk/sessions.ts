@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { CommandError } from "../../exit.js";
 import { segment } from "../../gateway/api-client.js";
+import { readConversation } from "../../gateway/read-conversation.js";
 import { withClient } from "../../gateway/with-client.js";
+import { addExportCommand } from "../../sessions-export.js";
 import { print, printJson, printNote } from "../../text/output.js";
-import { addExportCommand } from "./export.js";
-import { readConversation } from "./read-conversation.js";
 
 interface ListFlags {
   readonly channel?: string;

@@ -68,7 +68,8 @@ test("a message that waited for the answer before it is below that answer: in th
   assert.equal(exported.code, 0, exported.stderr);
   assert.equal(readFileSync(file, "utf8"), markdown);
   const twice = await runMaxclaw(["sessions", "export", sessionKey, file], home);
-  assert.notEqual(twice.code, 0, "a file that is there stays");
+  assert.equal(twice.code, 1);
+  assert.match(twice.stderr, /out\.md exists already/);
   const printed = await runMaxclaw(["sessions", "export", sessionKey, "--format", "json"], home);
   assert.deepEqual(textsOf(JSON.parse(printed.stdout) as SessionDocument), order);
 });

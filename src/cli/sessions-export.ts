@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import { printNote } from "../../text/output.js";
-import { readConversation } from "./read-conversation.js";
+import { readConversation } from "./gateway/read-conversation.js";
+import { printNote } from "./text/output.js";
 
 interface ExportFlags {
   readonly format: "markdown" | "json";
@@ -15,8 +15,8 @@ export function addExportCommand(sessions: Command, version: string): void {
     .addOption(new Option("--format <name>", "what is written").choices(["markdown", "json"]).default("markdown"))
     .action(async (key: string, file: string | undefined, { format }: ExportFlags) => {
       const [{ exportDocument }, { writePieces }] = await Promise.all([
-        import("../../../offline/export.js"),
-        import("../../text/write-pieces.js"),
+        import("../offline/export.js"),
+        import("./text/write-pieces.js"),
       ]);
       const { document } = await readConversation(version, key);
       await writePieces(exportDocument(document, format).pieces, file);
