@@ -98,8 +98,8 @@ describe("the search in all conversations", () => {
       damage();
       await write();
       assert.equal(readFileSync(world.path, "utf8").match(/\tgnu 7\n/g)?.length, 1, name);
-      // Nothing tells of zeros in a file of the same size before it is read as a whole, minutes later.
-      if (name === "zeros in the middle") continue;
+      // Nothing tells of a change to a file of the same size before it is read as a whole, two minutes later.
+      if (name === "zeros in the middle" || name === "another form") continue;
       await using index = world.open();
       assert.equal((await snippets(index, "oryx")).length, 20, name);
       damage();
