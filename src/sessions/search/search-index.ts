@@ -71,7 +71,7 @@ export class SearchIndex implements ConversationSearch, AsyncDisposable {
       key: keyOf(query),
       after: query.before === undefined ? undefined : placeOf(query.before),
     };
-    const isRead = await settledWithin(this.#readAll(), { ms: readMs });
+    const isRead = await settledWithin(this.#readAll(true), { ms: readMs });
     const { hits, next } = await this.#hits(wanted, query.limit);
     this.#restLater();
     return { hits, ...(next === undefined ? {} : { next }), isComplete: isRead && this.#lines.isWhole };
@@ -94,7 +94,7 @@ export class SearchIndex implements ConversationSearch, AsyncDisposable {
     this.#changed.add(key);
     this.#keepUpTimer ??= setTimeout(() => {
       this.#keepUpTimer = undefined;
-      void this.#inOrder.run(() => this.#readChanged());
+      void this.#readAll(false);
       this.#restLater();
     }, keepUpMs).unref();
   }
@@ -104,15 +104,30 @@ export class SearchIndex implements ConversationSearch, AsyncDisposable {
     this.#restTimer = setTimeout(() => void this.#inOrder.run(() => this.#lines.release()), restMs).unref();
   }
 
-  #readAll(): Promise<void> {
-    return this.#inOrder.run(async () => {
-      await this.#lines.open();
-      if (!this.#lines.isWhole) await this.#compare();
-      await this.#readChanged();
-    });
+  /**
+   * Never rejects: what cannot be read is not found. One session at a time, so that a deletion waits for no more than one.
+   *
+   * @param compares also with what was said before this began
+   */
+  async #readAll(compares: boolean): Promise<void> {
+    try {
+      const isToCompare = await this.#inOrder.run(async () => {
+        await this.#lines.open();
+        const isNeeded = compares && !this.#lines.isWhole;
+        if (isNeeded) await this.#compare();
+        return isNeeded;
+      });
+      for (const key of [...this.#changed]) await this.#inOrder.run(() => this.#readChanged(key));
+      await this.#inOrder.run(async () => {
+        if (isToCompare && !this.#isClosed) this.#lines.noteWhole();
+        await this.#lines.tidy();
+      });
+    } catch (error) {
+      this.#sources.log.warn(`The file of the search cannot be used: ${messageOf(error)}`);
+    }
   }
 
-  /** What was said before this began, and sessions that are gone. */
+  /** What was said before this began is to be read, and sessions that are gone leave the file. */
   async #compare(): Promise<void> {
     const { sessions } = this.#sources;
     const reached = await sessions.reached();
@@ -123,22 +138,16 @@ export class SearchIndex implements ConversationSearch, AsyncDisposable {
       if (!key.startsWith("system:") && cursors.get(key)?.seq !== seq) this.#changed.add(key);
     }
     for (const key of gone) if (!(await sessions.exists(key))) await this.#lines.dropSession(key);
-    await this.#readChanged();
-    if (!this.#isClosed) this.#lines.noteWhole();
   }
 
-  async #readChanged(): Promise<void> {
-    for (const key of [...this.#changed]) {
-      if (this.#isClosed) return;
-      // First: what is said from here on makes it change again.
-      this.#changed.delete(key);
-      try {
-        await this.#read(key);
-      } catch (error) {
-        this.#sources.log.warn(`What was said in ${key} cannot be searched: ${messageOf(error)}`, { session: key });
-      }
+  async #readChanged(key: string): Promise<void> {
+    // First: what is said from here on makes it change again.
+    if (this.#isClosed || !this.#changed.delete(key)) return;
+    try {
+      await this.#read(key);
+    } catch (error) {
+      this.#sources.log.warn(`What was said in ${key} cannot be searched: ${messageOf(error)}`, { session: key });
     }
-    await this.#lines.tidy();
   }
 
   async #read(key: string): Promise<void> {

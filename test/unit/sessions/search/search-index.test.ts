@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { foldText } from "../../../../src/sessions/search/fold-text.js";
@@ -168,6 +168,37 @@ describe("the search in all conversations", () => {
     // Its next life begins above.
     world.turn("webui:1", "koala again", "yes");
     assert.deepEqual(await snippets(index, "again"), ["koala again"]);
+  });
+
+  test("a deletion does not wait until all is read for the first time", async () => {
+    const world = new SearchWorld();
+    for (let n = 0; n < 50; n += 1) world.turn(`webui:${n}`, "echidna", "yes", false);
+    await using index = world.open();
+    const found = index.find({ text: "echidna", limit: 100 });
+    world.logs.delete("webui:7");
+    await index.forget("webui:7");
+    assert.ok(world.reads < 10, `${world.reads} reads came before it`);
+    assert.equal((await found).hits.length, 49);
+    assert.equal((await snippets(index, "echidna")).length, 49);
+  });
+
+  test("a file that cannot be used is named in the log, and counts again once it can", async () => {
+    const world = new SearchWorld();
+    world.turn("webui:1", "first potoroo", "yes", false);
+    {
+      await using index = world.open();
+      assert.equal((await snippets(index, "potoroo")).length, 1);
+    }
+    const whole = readFileSync(world.path);
+    rmSync(world.path);
+    mkdirSync(world.path);
+    world.turn("webui:1", "second potoroo", "yes", false);
+    await using index = world.open();
+    await assert.rejects(index.find({ text: "potoroo", limit: 5 }), { code: "EISDIR" });
+    assert.ok(world.log.lines.some(({ level }) => level === "warn"));
+    rmSync(world.path, { recursive: true });
+    writeFileSync(world.path, whole);
+    assert.equal((await snippets(index, "potoroo")).length, 2);
   });
 
   test("a session that went while no gateway ran leaves the file with the next search", async () => {
