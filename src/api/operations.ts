@@ -42,6 +42,9 @@ export interface OperationPorts {
     readonly lives: SessionLives;
     readonly snapshots: StreamSnapshots;
     readonly begunDeletions: Records;
+    readonly marks: SessionPorts["marks"];
+    readonly unread: SessionPorts["unread"];
+    readonly search: SessionPorts["search"];
     /** The session of the gateway's own events. */
     readonly systemKey: string;
   };

@@ -31,6 +31,7 @@ import { addStatusCommand } from "./commands/status.js";
 import { addAgentCommand } from "./commands/talk/agent.js";
 import { addAnswerCommand } from "./commands/talk/answer.js";
 import { addAttachCommand } from "./commands/talk/attach.js";
+import { addSearchCommand } from "./commands/talk/search.js";
 import { addSessionsCommand } from "./commands/talk/sessions.js";
 import { addUsageCommand } from "./commands/usage.js";
 import { print } from "./text/output.js";
@@ -56,6 +57,7 @@ export function createProgram(onReady: () => void = () => undefined): Command {
   addAttachCommand(program);
   addStatusCommand(program, version);
   addSessionsCommand(program, version);
+  addSearchCommand(program, version);
   addSkillsCommand(program, version);
   addCronCommand(program, version);
   addPairCommand(program, version);

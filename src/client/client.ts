@@ -21,9 +21,13 @@ export type {
   Commands,
   ListSessions,
   OpenSession,
+  SearchHit,
+  SearchPage,
+  SearchSessions,
   SendMessage,
   SentMessage,
   SessionEntry,
+  SessionMarks,
   SessionStatus,
 } from "./commands.js";
 export type { CloseInfo, ConnectionState, SocketConstructor, SocketLike } from "./connection.js";

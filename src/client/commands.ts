@@ -40,6 +40,53 @@ export interface ListSessions {
   /** 1 to 1000, default 200. */
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;
+  /** Only those that are archived, only those that are not, or all. Default `all`. */
+  readonly archived?: "true" | "false" | "all" | undefined;
+  /** The same for pinned ones. */
+  readonly pinned?: "true" | "false" | "all" | undefined;
+}
+
+export interface SearchSessions {
+  /** Words that must all be there, and "phrases in quotes". */
+  readonly query: string;
+  /** 1 to 100, default 20. */
+  readonly limit?: number | undefined;
+  /** The `next` of an earlier page. */
+  readonly before?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly sessionKey?: string | undefined;
+}
+
+export interface SearchHit {
+  readonly sessionKey: string;
+  readonly channel: string;
+  readonly title?: string;
+  /** The event that holds the text. */
+  readonly seq: number;
+  readonly messageId?: string;
+  readonly who: "user" | "assistant" | "title";
+  /** ISO 8601. */
+  readonly at: string;
+  readonly snippet: string;
+  /** Where in the snippet the words are: `[from, to)`, in UTF-16 units. */
+  readonly ranges: readonly (readonly [number, number])[];
+}
+
+export interface SearchPage {
+  /** Newest first. */
+  readonly hits: readonly SearchHit[];
+  /** For `before`; absent on the last page. */
+  readonly next?: string;
+  /** False while older conversations are still being read for the first time. */
+  readonly isComplete: boolean;
+}
+
+/** How the owner keeps a session. */
+export interface SessionMarks {
+  readonly pinned: boolean;
+  readonly archived: boolean;
+  /** The last event that was read; absent where nothing was read yet. */
+  readonly readSeq?: number;
 }
 
 export interface SessionEntry {
@@ -52,6 +99,12 @@ export interface SessionEntry {
   readonly lastMessage?: string;
   /** The first user text, 100 characters. */
   readonly summary?: string;
+  readonly pinned: boolean;
+  readonly archived: boolean;
+  /** Messages that nobody has read. */
+  readonly unread: number;
+  /** For `markRead`. */
+  readonly lastSequence: number;
 }
 
 export interface SessionStatus {
@@ -88,6 +141,15 @@ export interface Commands {
   /** For good, with what still waits in it. */
   deleteSession(sessionKey: string): Promise<void>;
   setTitle(sessionKey: string, title: string): Promise<void>;
+  /** What was said in all sessions, newest first. */
+  searchSessions(query: SearchSessions): Promise<SearchPage>;
+  /** Pins or archives, or takes that back. All clients get `session_marks_changed`. */
+  setMarks(
+    sessionKey: string,
+    marks: { readonly pinned?: boolean | undefined; readonly archived?: boolean | undefined },
+  ): Promise<SessionMarks>;
+  /** The owner has read up to this event. It never goes back. */
+  markRead(sessionKey: string, seq: number): Promise<SessionMarks>;
   abortSession(sessionKey: string): Promise<void>;
   completeSession(sessionKey: string): Promise<void>;
   /** `recovery` counts what was missed after `fromSequence`, default 0. */
@@ -137,6 +199,15 @@ export function createCommands(command: Command): Commands {
       return { sessions: read.list("sessions").map(toEntry), total: read.count("total") };
     },
     deleteSession: (sessionKey) => onSession("session_delete", sessionKey),
+    async searchSessions({ sessionKey, ...rest }) {
+      return toPage(reader(await command("session_search", { ...rest, session_key: sessionKey })));
+    },
+    async setMarks(sessionKey, marks) {
+      return toMarks(reader(await command("session_marks_set", { session_key: sessionKey, ...marks })));
+    },
+    async markRead(sessionKey, seq) {
+      return toMarks(reader(await command("session_read", { session_key: sessionKey, seq })));
+    },
     setTitle: (sessionKey, title) => onSession("session_title_set", sessionKey, { title }),
     abortSession: (sessionKey) => onSession("session_abort", sessionKey),
     completeSession: (sessionKey) => onSession("session_complete", sessionKey),
@@ -158,6 +229,42 @@ function toEntry(read: Reader): SessionEntry {
     key: read.text("key"),
     messageCount: read.count("messageCount"),
     ...read.texts("title", "lastMessageAt", "lastMessage", "summary"),
+    pinned: read.flag("pinned"),
+    archived: read.flag("archived"),
+    unread: read.count("unread"),
+    lastSequence: read.count("lastSequence"),
+  };
+}
+
+function toPage(read: Reader): SearchPage {
+  const next = read.texts("next").next;
+  return {
+    hits: read.list("hits").map(toHit),
+    ...(next === undefined ? {} : { next }),
+    isComplete: read.flag("is_complete"),
+  };
+}
+
+function toHit(read: Reader): SearchHit {
+  const who = read.text("who");
+  return {
+    sessionKey: read.text("sessionKey"),
+    channel: read.text("channel"),
+    seq: read.count("seq"),
+    who: who === "user" || who === "title" ? who : "assistant",
+    at: read.text("at"),
+    snippet: read.text("snippet"),
+    ranges: read.pairs("ranges"),
+    ...read.texts("title", "messageId"),
+  };
+}
+
+function toMarks(read: Reader): SessionMarks {
+  const readSeq = read.optional("read_seq");
+  return {
+    pinned: read.flag("pinned"),
+    archived: read.flag("archived"),
+    ...(readSeq === undefined ? {} : { readSeq }),
   };
 }
 
@@ -190,7 +297,10 @@ interface Reader {
   text(name: string): string;
   count(name: string): number;
   flag(name: string): boolean;
+  /** Where it is there. */
+  optional(name: string): number | undefined;
   list(name: string): readonly Reader[];
+  pairs(name: string): readonly (readonly [number, number])[];
   part(name: string): Reader | undefined;
   /** Those that are there. */
   texts<N extends string>(...names: readonly N[]): { readonly [K in N]?: string };
@@ -220,6 +330,19 @@ function reader(data: unknown): Reader {
       const value = fields[name];
       if (!Array.isArray(value)) throw missing(name);
       return value.map(reader);
+    },
+    optional(name) {
+      const value = fields[name];
+      return typeof value === "number" ? value : undefined;
+    },
+    pairs(name) {
+      const value = fields[name];
+      if (!Array.isArray(value)) throw missing(name);
+      return value.map((pair: unknown) => {
+        const [from, to]: unknown[] = Array.isArray(pair) ? pair : [];
+        if (typeof from !== "number" || typeof to !== "number") throw missing(name);
+        return [from, to];
+      });
     },
     part: (name) => (isRecord(fields[name]) ? reader(fields[name]) : undefined),
     texts<N extends string>(...names: readonly N[]) {

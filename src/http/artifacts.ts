@@ -28,7 +28,7 @@ export async function sendDownload(x: Exchange, file: OpenedFile): Promise<void>
 }
 
 /** RFC 6266: a plain name for old clients, the true one beside it. */
-function dispositionOf(filename: string): string {
+export function dispositionOf(filename: string): string {
   const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const encoded = encodeURIComponent(filename).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16)}`);
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;

@@ -9,6 +9,7 @@ import type { PlanState } from "../events/folds/plan.js";
 import type { Logger } from "../log.js";
 import { readDocument } from "./document/document-file.js";
 import { DocumentKeeper } from "./document/document-keeper.js";
+import { type ExportFormat, exportOf, type SessionExport } from "./document/export.js";
 import { openStaleNotes, type StaleNotes } from "./document/stale-notes.js";
 import type { SessionFiles } from "./file-names.js";
 import { PackedSessions } from "./folds/packed-sessions.js";
@@ -141,6 +142,11 @@ export class SessionStore implements AsyncDisposable {
     return (await this.open(key)).document.toDocument();
   }
 
+  /** The session as a file to take away. */
+  async export(key: string, format: ExportFormat): Promise<SessionExport> {
+    return exportOf(await this.document(key), format);
+  }
+
   /** The messages of a session without bringing it into memory: a stored document may be a moment old. */
   async peek(key: string): Promise<readonly DocumentMessage[] | undefined> {
     const known = this.#sessions.find(key)?.session;
@@ -167,6 +173,23 @@ export class SessionStore implements AsyncDisposable {
   async keys(isWanted: (key: string) => boolean): Promise<readonly string[]> {
     await this.catchUp();
     return this.#list.keys(isWanted);
+  }
+
+  /** What the list shows of these. */
+  async summaries(keys: readonly string[]): Promise<ReadonlyMap<string, SessionSummary>> {
+    await this.catchUp();
+    return await this.#list.summaries(keys);
+  }
+
+  /** Of the newest event that is known without reading anything; 0 for a session that is not in the list. */
+  lastSequence(key: string): number {
+    return this.#list.lastSequenceOf(key);
+  }
+
+  /** Every session, and up to where its log reaches. */
+  async reached(): Promise<Iterable<readonly [key: string, seq: number]>> {
+    await this.catchUp();
+    return this.#list.reached();
   }
 
   /** Resolves once what a crash or another storage left behind is written; the first list waits for it as well. */

@@ -1,7 +1,7 @@
 import { startApp } from "./app.js";
 import { openOutboxStore } from "./outbox/outbox-database.js";
 import { MemoryOutboxStore, type OutboxStore } from "./outbox/outbox-store.js";
-import { setLanguage } from "./words/words.js";
+import { setLanguage } from "./words/language.js";
 
 setLanguage(localStorage);
 startApp(document.body, await outboxStore());

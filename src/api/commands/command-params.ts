@@ -35,6 +35,9 @@ const attachment = z
 
 const session = z.object({ sessionKey });
 
+/** Only those that have the mark, only those that do not, or all. */
+const kept = z.enum(["true", "false", "all"]).optional();
+
 /**
  * What each command takes that clients send over more than one transport, by its name on the wire. WebSocket, HTTP and
  * programs call the fields each in their own way, and leave it to these to say what is possible.
@@ -59,9 +62,20 @@ export const commandParams = {
   session_list: z.object({
     channel: z.string().optional(),
     chatId: z.string().optional(),
+    archived: kept,
+    pinned: kept,
     limit: whole(1, 1000).default(200),
     offset: whole(0, maxSequence).default(0),
   }),
+  session_search: z.object({
+    query: z.string().min(1).max(1000),
+    limit: whole(1, 100).default(20),
+    before: z.string().max(4096).optional(),
+    channel: z.string().max(100).optional(),
+    sessionKey: sessionKey.optional(),
+  }),
+  session_marks_set: session.extend({ pinned: z.boolean().optional(), archived: z.boolean().optional() }),
+  session_read: session.extend({ seq: whole(0, maxSequence) }),
   session_delete: session,
   session_title_set: session.extend({
     title: title.refine((text) => text !== "", "A title needs at least one character"),

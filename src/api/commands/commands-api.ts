@@ -1,13 +1,22 @@
+import type { SessionMarks } from "../../sessions/marks/marks.js";
+import type { SearchPage } from "../../sessions/search/search.js";
 import type { SendOutcome } from "../messages/messages-api.js";
 import type { ForkedFrom, SessionStatus, SessionsApi } from "../sessions/sessions-api.js";
 import type { CommandName } from "./command-params.js";
 
+/** What commands about how conversations are kept and found are answered with. */
+interface KeptSessionResults {
+  readonly session_list: Awaited<ReturnType<SessionsApi["listSessions"]>>;
+  readonly session_search: SearchPage;
+  readonly session_marks_set: SessionMarks & { readonly sessionKey: string };
+  readonly session_read: SessionMarks & { readonly sessionKey: string };
+}
+
 /** What each command is answered with. */
-export interface CommandResults {
+export interface CommandResults extends KeptSessionResults {
   readonly message_send: SendOutcome & { readonly sessionKey: string };
   readonly turn_cancel: Awaited<ReturnType<SessionsApi["stopTurn"]>>;
   readonly session_open: { readonly sessionKey: string; readonly reused: boolean };
-  readonly session_list: Awaited<ReturnType<SessionsApi["listSessions"]>>;
   readonly session_delete: { readonly sessionKey: string };
   readonly session_title_set: { readonly sessionKey: string; readonly title: string };
   readonly session_status: SessionStatus;

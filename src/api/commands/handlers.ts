@@ -1,4 +1,5 @@
 import type { CommandAsker, CommandTaker } from "../../events/bus/commands.js";
+import type { SessionMarks } from "../../sessions/marks/marks.js";
 import type { GatewayApi } from "../gateway-api.js";
 import { checked } from "./checked.js";
 import { type CommandName, type CommandParams, commandParams } from "./command-params.js";
@@ -11,6 +12,9 @@ export type Commanded = Pick<
   | "stopTurn"
   | "createSession"
   | "listSessions"
+  | "searchSessions"
+  | "markSession"
+  | "readSession"
   | "deleteSession"
   | "renameSession"
   | "sessionStatus"
@@ -34,6 +38,12 @@ function handlersOver(operations: Commanded): Handlers {
       return { sessionKey: key, reused };
     },
     session_list: (query) => operations.listSessions(query),
+    session_search: ({ query: text, ...rest }) => operations.searchSessions({ text, ...rest }),
+    session_marks_set: async ({ sessionKey, ...marks }) => ({
+      ...(await operations.markSession(sessionKey, marks)),
+      sessionKey,
+    }),
+    session_read: async ({ sessionKey, seq }) => ({ ...(await operations.readSession(sessionKey, seq)), sessionKey }),
     async session_delete({ sessionKey }) {
       await operations.deleteSession(sessionKey);
       return { sessionKey };
@@ -90,6 +100,9 @@ export function commandsOver({ request }: CommandAsker<CommandResults>): Command
       return { key: sessionKey, reused };
     },
     listSessions: (query) => request("session_list", query),
+    searchSessions: ({ text: query, ...rest }) => request("session_search", { query, ...rest }),
+    markSession: (sessionKey, marks) => marksOf(request("session_marks_set", { sessionKey, ...marks })),
+    readSession: (sessionKey, seq) => marksOf(request("session_read", { sessionKey, seq })),
     deleteSession: async (sessionKey) => void (await request("session_delete", { sessionKey })),
     renameSession: async (sessionKey, title) => void (await request("session_title_set", { sessionKey, title })),
     sessionStatus: (sessionKey, options) => request("session_status", { sessionKey, ...options }),
@@ -103,4 +116,9 @@ export function commandsOver({ request }: CommandAsker<CommandResults>): Command
       answer: (await request("human_input_reply", { sessionKey, requestId, answer, values })).answer,
     }),
   };
+}
+
+async function marksOf(answer: Promise<CommandResults["session_marks_set"]>): Promise<SessionMarks> {
+  const { sessionKey: _key, ...marks } = await answer;
+  return marks;
 }

@@ -2,12 +2,15 @@ import type { RunningTurns } from "../../agent/turn/running-turns.js";
 import type { Budgets } from "../../budgets/budgets.js";
 import type { Engine } from "../../engine/engine.js";
 import { RequestError } from "../../errors.js";
-import { channelOf, chatOf } from "../../events/session-key.js";
+import type { MarkedSessions } from "../../sessions/marks/marks.js";
+import type { UnreadCounts } from "../../sessions/marks/unread.js";
+import type { ConversationSearch } from "../../sessions/search/search.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import { assertSession } from "./assert-session.js";
 import { type BeginningPorts, beginSession, titleEvent } from "./beginning.js";
 import type { DeletionPorts, Deletions } from "./deletions.js";
 import type { Lifecycle } from "./lifecycle.js";
+import { listSessions, told } from "./listed-sessions.js";
 import { readSessionStatus, type SessionStatusPorts } from "./session-status.js";
 import type { SessionsApi } from "./sessions-api.js";
 import { toSessionUsage } from "./usage.js";
@@ -25,21 +28,35 @@ export interface SessionPorts {
   readonly begin: Pick<BeginningPorts, "chooseModel" | "workspace">;
   readonly deletions: Deletions;
   readonly budgets: Pick<Budgets, "limits">;
+  readonly marks: MarkedSessions;
+  readonly unread: Pick<UnreadCounts, "count">;
+  readonly search: ConversationSearch;
 }
 
 /** The conversations: what there is, and where each begins and ends. */
 export function createSessionOperations(ports: SessionPorts): SessionsApi {
-  const { engine, sessions, running, tasks, lifecycle } = ports;
+  const { engine, sessions, running, tasks, lifecycle, marks } = ports;
   return {
-    async listSessions({ limit, offset, ...wanted }) {
-      const isAnyone = wanted.channel === undefined && wanted.chatId === undefined;
-      const isWanted = isAnyone ? undefined : (key: string): boolean => isOf(key, wanted);
-      return await sessions.page({ limit, offset, isWanted, except: "system:" });
+    listSessions: (query) => listSessions(ports, query),
+    searchSessions: (query) => ports.search.find(query),
+    async markSession(key, wanted) {
+      if (wanted.pinned === undefined && wanted.archived === undefined)
+        throw new RequestError("Say pinned or archived, or both.", { status: 400, code: "bad_request" });
+      await assertSession(sessions, key);
+      return await told(ports, key, await marks.set(key, wanted));
+    },
+    async readSession(key, seq) {
+      await assertSession(sessions, key);
+      return await told(ports, key, await marks.read(key, Math.min(seq, await engine.lastSequence(key))));
     },
     createSession: (options) => beginSession({ ...ports.begin, engine, sessions }, options),
     async getSession(key) {
       await assertSession(sessions, key);
       return await sessions.document(key);
+    },
+    async exportSession(key, format) {
+      await assertSession(sessions, key);
+      return await sessions.export(key, format);
     },
     async deleteSession(key) {
       await assertSession(sessions, key);
@@ -69,12 +86,4 @@ export function createSessionOperations(ports: SessionPorts): SessionsApi {
       return toSessionUsage(await sessions.open(key), ports.budgets.limits);
     },
   };
-}
-
-function isOf(
-  key: string,
-  { channel, chatId }: { readonly channel?: string | undefined; readonly chatId?: string | undefined },
-): boolean {
-  if (channel !== undefined && channelOf(key) !== channel) return false;
-  return chatId === undefined || chatOf(key) === chatId || chatOf(key).startsWith(`${chatId}:`);
 }

@@ -1,6 +1,7 @@
 import type { BudgetUsage } from "../../budgets/report.js";
 import type { Usage } from "../../events/content.js";
-import type { SessionDocument, SessionSummary } from "../../sessions/session.js";
+import type { SessionDocument } from "../../sessions/session.js";
+import type { KeptSessionsApi } from "./kept-sessions-api.js";
 
 export interface SessionStatus {
   readonly sessionKey: string;
@@ -52,13 +53,7 @@ export interface ForkedFrom {
 }
 
 /** The conversations: what there is, and where each begins and ends. */
-export interface SessionsApi {
-  listSessions(query: {
-    readonly channel?: string | undefined;
-    readonly chatId?: string | undefined;
-    readonly limit: number;
-    readonly offset: number;
-  }): Promise<{ readonly sessions: readonly SessionSummary[]; readonly total: number }>;
+export interface SessionsApi extends KeptSessionsApi {
   /** Creates the session, or says that it exists. Without a key: `webui:<8 hex>`. */
   createSession(options: {
     readonly key?: string | undefined;

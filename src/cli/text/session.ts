@@ -101,7 +101,7 @@ function printFile(part: unknown): void {
 }
 
 /** `2026-11-21 14:03` by this machine's clock. */
-function localTime(iso: string): string {
+export function localTime(iso: string): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return "";
   const two = (value: number): string => String(value).padStart(2, "0");

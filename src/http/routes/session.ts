@@ -8,6 +8,7 @@ import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "../exc
 import { toStatusWire } from "../status-wire.js";
 import { integerOf, isTrue, numberOf } from "../target.js";
 import type { Route } from "./routes.js";
+import { sendExport } from "./session-export.js";
 
 const maxSequence = Number.MAX_SAFE_INTEGER;
 const anyBody = z.record(z.string(), z.unknown());
@@ -21,6 +22,10 @@ export const sessionRoutes: readonly Route[] = [
     handle: async (x) => sendJson(x.response, 200, await x.api.getSession(paramOf(x, "key"))),
   },
   { method: "DELETE", path: "/api/sessions/:key", handle: remove },
+  { method: "GET", path: "/api/search", handle: search },
+  { method: "PUT", path: "/api/sessions/:key/marks", handle: mark },
+  { method: "POST", path: "/api/sessions/:key/read", handle: read },
+  { method: "GET", path: "/api/sessions/:key/export", handle: sendExport },
   { method: "POST", path: "/api/sessions/:key/rename", handle: rename },
   {
     method: "POST",
@@ -53,10 +58,38 @@ async function list(x: Exchange): Promise<void> {
   const page = await askByKey(x, "session_list", {
     channel: query.get("channel") ?? undefined,
     chatId: query.get("chat_id") ?? undefined,
+    archived: query.get("archived") ?? undefined,
+    pinned: query.get("pinned") ?? undefined,
     limit: numberOf(query, "limit"),
     offset: numberOf(query, "offset"),
   });
   sendJson(x.response, 200, page);
+}
+
+async function search(x: Exchange): Promise<void> {
+  const { query } = x.target;
+  const wanted = {
+    query: query.get("q") ?? undefined,
+    limit: numberOf(query, "limit"),
+    before: query.get("before") ?? undefined,
+    channel: query.get("channel") ?? undefined,
+    sessionKey: query.get("session") ?? undefined,
+  };
+  const names = new Map([
+    ["query", "q"],
+    ["sessionKey", "session"],
+  ]);
+  sendJson(x.response, 200, await ask(x.api, "session_search", wanted, (field) => names.get(field) ?? field));
+}
+
+async function mark(x: Exchange): Promise<void> {
+  const { sessionKey: key, ...marks } = await askInPath(x, "session_marks_set", await bodyOf(x, anyBody));
+  sendJson(x.response, 200, { key, ...marks });
+}
+
+async function read(x: Exchange): Promise<void> {
+  const { sessionKey: key, ...marks } = await askInPath(x, "session_read", await bodyOf(x, anyBody));
+  sendJson(x.response, 200, { key, ...marks });
 }
 
 async function create(x: Exchange): Promise<void> {

@@ -78,6 +78,7 @@ const privateNames: ReadonlySet<string> = new Set([
   "format.json",
   "packages",
   "cache",
+  "search",
 ]);
 
 export function createZones(folders: GatewayFolders): Zones {

@@ -4,12 +4,12 @@ import type { DocumentMessage } from "../session.js";
 
 export interface Line {
   readonly message: DocumentMessage;
-  /** The event that put it where it is: a person's message moves there when its turn takes it. */
+  /** The event that put it where it is: a person's message is where its turn took it. */
   readonly seq: number;
-  /** The id of a person's message whose turn has not begun. */
-  readonly waits?: string | undefined;
   /** The model sees it, as long as no fresh start or undo comes. */
   readonly isSeen: boolean;
+  /** The id of a message that its turn has taken, and that the model has not got. */
+  readonly takenAs?: string | undefined;
 }
 
 /** A role as documents name it; what is unknown is told as by the system. */
@@ -32,10 +32,10 @@ function readable(content: readonly ContentPart[]): string {
 }
 
 /** A line that was read from bytes, as small as it was made at first. */
-export function compactLine({ message, seq, waits, isSeen }: Line): Line {
+export function compactLine({ message, seq, isSeen, takenAs }: Line): Line {
   const { role, content, timestamp, parts, timeline, outside, forGuest } = message;
   const isPlain = parts === undefined && timeline === undefined && outside === undefined;
   const plain = { role: roleOf(role), content, timestamp };
   const small = isPlain ? (forGuest === undefined ? plain : { ...plain, forGuest }) : message;
-  return waits === undefined ? { message: small, seq, isSeen } : { message: small, seq, waits, isSeen };
+  return takenAs === undefined ? { message: small, seq, isSeen } : { message: small, seq, isSeen, takenAs };
 }

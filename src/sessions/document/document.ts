@@ -3,23 +3,21 @@ import type { Usage } from "../../events/content.js";
 import type { EventOf, StoredEvent } from "../../events/event.js";
 import { stateAfter } from "../../events/folds/session-state.js";
 import { namesOf } from "../../util/text/untrusted.js";
-import { PackedList } from "../folds/packed-list.js";
 import { restoredOutside } from "../history/history-entries.js";
 import { holdsText } from "../history/same-text.js";
 import { OpenTurn } from "../open-turn.js";
 import type { DocumentMessage, SessionDocument, SessionMetadata } from "../session.js";
 import { beginningOf } from "./beginning-of.js";
-import { compactLine, type Line, roleOf, userLine } from "./document-line.js";
+import { type Line, roleOf, userLine } from "./document-line.js";
+import { DocumentLines } from "./document-lines.js";
 import { DocumentUsage, type TurnEnded } from "./document-usage.js";
 
 /** A session as people read it: a fold over the session's events into the shape of `.sessions/<name>.json`. */
 export class DocumentFold {
   readonly #key: string;
-  readonly #lines = new PackedList<Line>(compactLine);
+  readonly #lines = new DocumentLines();
   /** The first user text that is not a command, once there is one: it stays the first unless lines are taken out. */
   #summary: string | undefined;
-  /** Ids of the messages that wait, so that the end of a turn does not look through all lines. */
-  #waiting = new Set<string>();
   /** The newest fresh start. */
   #freshSince = 0;
   #forkedFrom: SessionMetadata["forkedFrom"];
@@ -47,10 +45,9 @@ export class DocumentFold {
   get folded() {
     if (this.#turn !== undefined) return undefined;
     return {
-      lines: this.#lines.pack(({ waits }) => waits !== undefined),
+      lines: this.#lines.folded,
       // Looked for now, so that what restores this need not.
       summary: this.summary === undefined ? undefined : this.#summary,
-      waiting: this.#waiting,
       freshSince: this.#freshSince,
       forkedFrom: this.#forkedFrom,
       origins: this.#origins,
@@ -71,7 +68,6 @@ export class DocumentFold {
   restore(state: NonNullable<DocumentFold["folded"]>): void {
     this.#lines.restore(state.lines);
     this.#summary = state.summary;
-    this.#waiting = state.waiting;
     this.#freshSince = state.freshSince;
     this.#forkedFrom = state.forkedFrom;
     this.#origins = state.origins;
@@ -94,19 +90,18 @@ export class DocumentFold {
     this.#state = stateAfter(this.#state, event);
     switch (event.type) {
       case "user_message_queued":
-        this.#add(userLine(event), { waits: event.payload.message_id });
-        this.#waiting.add(event.payload.message_id);
+        this.#lines.wait(event.payload.message_id, userLine(event));
         break;
       case "user_message":
-        this.#hasGuests ||= event.payload.by === "guest";
-        this.#take([event.payload.message_id], true, event.payload);
+        this.#show(event.payload);
         break;
       case "error_occurred":
         if (event.correlation_id === undefined || event.payload.recoverable) return;
-        this.#take([event.correlation_id], false);
+        this.#lines.end([event.correlation_id], this.#lastSequence);
         break;
       case "turn_execution_start":
         this.#turn ??= new OpenTurn();
+        this.#lines.take(event.payload.message_ids, this.#lastSequence);
         break;
       case "assistant_message":
         this.#assistant(event);
@@ -123,6 +118,7 @@ export class DocumentFold {
         break;
       case "human_input_answered":
         this.#turn?.answer(event.payload);
+        this.#lines.take([event.correlation_id ?? ""], this.#lastSequence);
         break;
       case "turn_execution_complete":
       case "turn_execution_failed":
@@ -139,8 +135,7 @@ export class DocumentFold {
       case "session_state_changed":
         break;
       case "settings_changed":
-        if (event.payload.key === "model") this.#chosenModel = event.payload.to || undefined;
-        if (event.payload.key === "cwd") this.#cwd = event.payload.to || undefined;
+        this.#set(event.payload);
         break;
       case "session_history_changed":
         this.#history(event.payload, event.timestamp);
@@ -156,7 +151,7 @@ export class DocumentFold {
   }
 
   get lastMessage(): DocumentMessage | undefined {
-    return this.#lines.last?.message;
+    return this.#lines.lastMessage;
   }
 
   /** A title that is more than its first words. */
@@ -188,7 +183,7 @@ export class DocumentFold {
   /** The first user text that is not a command, 100 characters. */
   get summary(): string | undefined {
     if (this.#summary !== undefined) return this.#summary;
-    const texts = this.#lines.all().flatMap(({ message }) => (message.role === "user" ? [message.content] : []));
+    const texts = this.#lines.messages().flatMap(({ role, content }) => (role === "user" ? [content] : []));
     const { text, isCommand } = beginningOf(texts);
     if (!isCommand) this.#summary = text;
     return text;
@@ -205,7 +200,7 @@ export class DocumentFold {
     readonly toSeq: number;
     readonly messages: readonly DocumentMessage[];
   } {
-    const seen = this.#lines.all().filter(({ isSeen, seq }) => isSeen && seq > this.#freshSince);
+    const seen = this.#lines.placed().filter(({ isSeen, seq }) => isSeen && seq > this.#freshSince);
     return {
       fromSeq: seen[0]?.seq ?? 0,
       toSeq: seen.at(-1)?.seq ?? 0,
@@ -218,7 +213,7 @@ export class DocumentFold {
    * start. Letters and digits are compared alone: platforms show a text without its formatting, or a part of it.
    */
   holdsOwn(role: "user" | "assistant", text: string): boolean {
-    const own = this.#lines.all().filter(
+    const own = this.#lines.placed().filter(
       // What a message brings along is known once its turn has read it.
       ({ message, isSeen }) =>
         message.role === role && message.outside === undefined && (isSeen || role === "assistant"),
@@ -235,7 +230,7 @@ export class DocumentFold {
     return {
       key: this.#key,
       ...this.#title,
-      messages: this.#lines.all().map(({ message }) => message),
+      messages: this.#lines.messages(),
       metadata: {
         state: this.#state,
         ...(model === undefined ? {} : { model }),
@@ -257,20 +252,13 @@ export class DocumentFold {
     timestamp = "",
     seq = 0,
   }: NonNullable<Payload<"session_history_changed">["messages"]>[number]): void {
-    const lines = this.#lines.all();
-    const at = lines.findLastIndex((line) => line.seq < seq) + 1;
     const message = { role: roleOf(role), content, timestamp, outside: restoredOutside };
-    lines.splice(at, 0, { message, seq, isSeen: role === "user" || role === "assistant" });
-    this.#setLines(lines);
-  }
-
-  #setLines(lines: readonly Line[]): void {
-    this.#lines.set(lines);
+    this.#lines.insert({ message, seq, isSeen: role === "user" || role === "assistant" });
     this.#summary = undefined;
   }
 
-  #add(message: DocumentMessage, more: Partial<Pick<Line, "waits" | "isSeen">> = {}): void {
-    this.#lines.push({ isSeen: false, ...more, message, seq: this.#lastSequence });
+  #add(message: DocumentMessage, more: Partial<Pick<Line, "isSeen">> = {}): void {
+    this.#lines.add({ isSeen: false, ...more, message, seq: this.#lastSequence });
   }
 
   /** What the answers from here on are composed under. */
@@ -282,20 +270,13 @@ export class DocumentFold {
   }
 
   /** Messages that waited belong to the turn that takes them: an undo of that turn leaves them out. */
-  #take(messageIds: readonly string[], isSeen: boolean, read?: Payload<"user_message">): void {
-    const { outside, by } = read ?? {};
+  #show({ message_id, outside, by }: Payload<"user_message">): void {
+    this.#hasGuests ||= by === "guest";
     if (outside !== undefined) this.#outside.add(outside);
-    for (const id of messageIds) {
-      if (!this.#waiting.delete(id)) continue;
-      const labels = {
-        ...(outside === undefined ? {} : { outside }),
-        ...(by === "guest" ? { forGuest: true as const } : {}),
-      };
-      this.#lines.replaceLast(
-        ({ waits }) => waits === id,
-        ({ message }) => ({ message: { ...message, ...labels }, seq: this.#lastSequence, isSeen }),
-      );
-    }
+    this.#lines.show(message_id, this.#lastSequence, {
+      ...(outside === undefined ? {} : { outside }),
+      ...(by === "guest" ? { forGuest: true as const } : {}),
+    });
   }
 
   /** A turn's answers become one message. */
@@ -313,13 +294,18 @@ export class DocumentFold {
   }
 
   #endTurn(event: TurnEnded): void {
-    this.#take(event.payload.message_ids, false);
+    this.#lines.end(event.payload.message_ids, this.#lastSequence);
     if (event.type === "turn_execution_failed")
       this.#add({ role: "error", content: event.payload.message, timestamp: event.timestamp });
     if (event.type === "turn_execution_cancelled")
       this.#add({ role: "system", content: "Stopped.", timestamp: event.timestamp });
     this.#spent.endTurn(event);
     this.#turn = undefined;
+  }
+
+  #set({ key, to }: Payload<"settings_changed">): void {
+    if (key === "model") this.#chosenModel = to || undefined;
+    if (key === "cwd") this.#cwd = to || undefined;
   }
 
   #setTitle({ payload, timestamp }: EventOf<"session_title_generated">): void {
@@ -341,9 +327,8 @@ export class DocumentFold {
         this.#hasGuests = false;
         break;
       case "undo":
-        this.#setLines(
-          this.#lines.all().filter(({ waits, seq }) => waits !== undefined || seq <= (change.to_seq ?? 0)),
-        );
+        this.#lines.cutTo(change.to_seq ?? 0);
+        this.#summary = undefined;
         break;
       case "fork":
         this.#forkedFrom = change.forked_from;

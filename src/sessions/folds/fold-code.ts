@@ -7,6 +7,7 @@ import { modelUseOf, modelUsesOf } from "../../events/model-use.js";
 import { beginningOf } from "../document/beginning-of.js";
 import { DocumentFold } from "../document/document.js";
 import { roleOf } from "../document/document-line.js";
+import { DocumentLines } from "../document/document-lines.js";
 import { sizeOf } from "../document/document-pace.js";
 import { DocumentUsage } from "../document/document-usage.js";
 import { restedEntries } from "../history/compact-entries.js";
@@ -26,6 +27,7 @@ import { foldsOf, restoreFolds } from "./session-folds.js";
 export const foldCode: readonly unknown[] = [
   ...[
     DocumentFold,
+    DocumentLines,
     DocumentUsage,
     History,
     KnownAddresses,

@@ -2,6 +2,7 @@ import { summaryOf } from "../resident-session.js";
 import type { ResidentSessions } from "../resident-sessions.js";
 import type { SessionSummary } from "../session.js";
 import type { SessionRepository } from "../session-repository.js";
+import type { SessionLine } from "./session-line.js";
 
 /** Which sessions of the list. */
 export interface SessionsWanted {
@@ -21,6 +22,10 @@ export interface SessionPage {
   readonly sessions: readonly SessionSummary[];
   /** How many are wanted, on all pages. */
   readonly total: number;
+}
+
+function summaryOfLine({ file: _file, lastSequence: _shown, ...summary }: SessionLine): SessionSummary {
+  return summary;
 }
 
 /** The sessions that there are, newest first: those in memory as they are now, others as their documents say. */
@@ -61,16 +66,32 @@ export class SessionList {
       if (total >= offset && keys.length < limit) keys.push(rows.keyOf(row));
       total += 1;
     }
+    return { sessions: [...(await this.summaries(keys)).values()], total: known ?? total };
+  }
+
+  /** What the list shows of these; of those that are gone there is nothing. */
+  async summaries(keys: readonly string[]): Promise<ReadonlyMap<string, SessionSummary>> {
     const lines = await this.#repository.lines(keys.filter((key) => this.#residents.present(key) === undefined));
-    const sessions = keys.flatMap((key) => {
+    const summaries = new Map<string, SessionSummary>();
+    for (const key of keys) {
       const present = this.#residents.present(key);
-      if (present !== undefined) return [summaryOf(present)];
       const line = lines.get(key);
-      if (line === undefined) return [];
-      const { file: _file, lastSequence: _shown, ...summary } = line;
-      return [summary];
-    });
-    return { sessions, total: known ?? total };
+      if (present !== undefined) summaries.set(key, summaryOf(present));
+      else if (line !== undefined) summaries.set(key, summaryOfLine(line));
+    }
+    return summaries;
+  }
+
+  /** Every session, and up to where its log reached when it was in memory or its document was written. */
+  *reached(): Iterable<readonly [key: string, seq: number]> {
+    const { rows } = this.#repository;
+    for (const key of rows.keys()) if (!this.#deletions.has(key)) yield [key, this.lastSequenceOf(key)];
+    for (const { key, document } of this.#residents.all())
+      if (!rows.has(key) && this.#residents.present(key) !== undefined) yield [key, document.lastSequence];
+  }
+
+  lastSequenceOf(key: string): number {
+    return this.#residents.present(key)?.document.lastSequence ?? this.#repository.rows.get(key)?.lastSequence ?? 0;
   }
 
   keys(isWanted: (key: string) => boolean): readonly string[] {

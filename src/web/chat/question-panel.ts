@@ -1,7 +1,7 @@
 import { h, setText } from "../parts/dom.js";
 import type { QuestionReply } from "../session/session.js";
 import type { OpenQuestion } from "../session/view-state.js";
-import { localeOfPage } from "../words/words.js";
+import { localeOfPage } from "../words/language.js";
 import { chatWords } from "./words.js";
 
 interface QuestionActions {

@@ -1,7 +1,7 @@
 import { h, setText } from "../parts/dom.js";
 import { durationOf } from "../parts/format.js";
 import { isWorking, type ViewState } from "../session/view-state.js";
-import { localeOfPage } from "../words/words.js";
+import { localeOfPage } from "../words/language.js";
 import { chatWords } from "./words.js";
 
 const stateWords = {

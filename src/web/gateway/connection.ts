@@ -20,6 +20,7 @@ const listEvents: readonly EventType[] = [
   "session_title_generated",
   "session_history_changed",
   "session_state_changed",
+  "session_marks_changed",
 ];
 
 /** The page's connection to the gateway. It tells the store how the gateway is and when the next attempt starts. */

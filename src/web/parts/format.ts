@@ -1,4 +1,4 @@
-import { localeOfPage } from "../words/words.js";
+import { localeOfPage } from "../words/language.js";
 
 /** `14:05` today, `12 Nov, 14:05` this year, else with the year. */
 export function momentOf(date: Date, now: Date = new Date()): string {

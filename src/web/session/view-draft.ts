@@ -18,15 +18,23 @@ export interface Draft {
 export function draftOf(state: ViewState): Draft {
   const indexes = new Map<string, number>();
   for (const [index, item] of state.items.entries()) {
-    indexes.set(item.key, index);
-    if (item.kind === "tool") indexes.set(`tool:${item.turnId ?? ""}:${item.callId}`, index);
+    for (const name of namesOf(item)) indexes.set(name, index);
   }
   return { ...state, items: [...state.items], indexes };
 }
 
+/** The names under which an item is looked for. */
+function namesOf(item: Item): readonly string[] {
+  return item.kind === "tool" ? [item.key, `tool:${item.turnId ?? ""}:${item.callId}`] : [item.key];
+}
+
+/** What is in the log comes in the order of the log, then what is only streamed so far, then what waits for its turn. */
 export function finish(draft: Draft): ViewState {
   const { sessionKey, title, lastSequence, agentState, runningTurn, question, plans, lastAt } = draft;
-  const items = draft.items.filter((item) => item !== undefined);
+  const all = draft.items.filter((item) => item !== undefined);
+  const ranks = all.map(rankOf);
+  const isInOrder = ranks.every((rank, index) => index === 0 || rank >= (ranks[index - 1] ?? 0));
+  const items = isInOrder ? all : [0, 1, 2].flatMap((rank) => all.filter((_, index) => ranks[index] === rank));
   return { sessionKey, title, lastSequence, agentState, runningTurn, question, plans, lastAt, items };
 }
 
@@ -42,9 +50,28 @@ export function addItem<T extends Item>(draft: Draft, item: T, name: string = it
   return item;
 }
 
+/** In its place; one that comes into the log now is where the log has it. */
 export function putItem(draft: Draft, item: Item): void {
   const index = draft.indexes.get(item.key);
-  if (index !== undefined && draft.items[index] !== undefined) draft.items[index] = item;
+  const old = index === undefined ? undefined : draft.items[index];
+  if (index === undefined || old === undefined) return;
+  if (old.seq === undefined && item.seq !== undefined) moveItem(draft, item);
+  else draft.items[index] = item;
+}
+
+/** Takes an item to the end of what there is. */
+export function moveItem(draft: Draft, item: Item): void {
+  const index = draft.indexes.get(item.key);
+  if (index === undefined) return;
+  draft.items[index] = undefined;
+  // An older call of the same id keeps its own place.
+  for (const name of namesOf(item)) if (draft.indexes.get(name) === index) draft.indexes.set(name, draft.items.length);
+  draft.items.push(item);
+}
+
+function rankOf(item: Item): number {
+  if (item.kind === "user" && item.status === "queued") return 2;
+  return item.seq === undefined ? 1 : 0;
 }
 
 export function removeItems(draft: Draft, isUnwanted: (item: Item) => boolean): void {

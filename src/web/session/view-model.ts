@@ -1,6 +1,6 @@
 import type { EventType } from "../../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
-import { addItem, type Draft, draftOf, findItem, finish, putItem, removeItems } from "./view-draft.js";
+import { addItem, type Draft, draftOf, findItem, finish, moveItem, putItem, removeItems } from "./view-draft.js";
 import {
   assistantFor,
   base,
@@ -123,6 +123,7 @@ const handlers: Handlers = {
   turn_execution_start(draft, event) {
     draft.runningTurn = event.turn_id ?? "";
     if (event.payload.attempt > 1) dropStreamed(draft);
+    takeWaiting(draft, event.payload.message_ids, event);
   },
   turn_iteration_start: ignore,
   skill_matched: showNotice,
@@ -140,6 +141,8 @@ const handlers: Handlers = {
   },
   human_input_answered(draft, event) {
     if (draft.question?.requestId === event.payload.request_id) draft.question = undefined;
+    // Typed in the chat, it is the message that it follows from.
+    if (event.correlation_id !== undefined) takeWaiting(draft, [event.correlation_id], event);
     showNotice(draft, event);
   },
   gateway_state_changed: ignore,
@@ -154,7 +157,11 @@ const handlers: Handlers = {
     if (findItem(draft, key) !== undefined) return;
     addItem(draft, { ...newAssistant(event, key, outbound_id), text: content, isStreaming: false });
   },
-  error_occurred: showNotice,
+  error_occurred(draft, event) {
+    if (event.correlation_id !== undefined && !event.payload.recoverable)
+      takeWaiting(draft, [event.correlation_id], event);
+    showNotice(draft, event);
+  },
   plan_updated(draft, event) {
     const { plan, change } = event.payload;
     draft.plans = [...draft.plans, { seq: event.seq ?? 0, plan: planOf(event.payload) }];
@@ -171,13 +178,15 @@ const handlers: Handlers = {
     const { kind, to_seq, messages } = event.payload;
     if (kind === "new" || kind === "deletion") draft.plans = [];
     if (kind === "undo") draft.plans = draft.plans.filter(({ seq }) => seq <= (to_seq ?? 0));
-    if (kind === "undo" || kind === "deletion") removeItems(draft, (item) => isUndone(item, to_seq ?? 0));
+    if (kind === "undo" || kind === "deletion")
+      removeItems(draft, (item) => isUndone(item, to_seq ?? 0, event.turn_id));
     for (const [index, message] of (messages ?? []).entries()) importMessage(draft, event, message, index);
     // A command's own answer says it.
     const isOfTurn = event.turn_id !== undefined;
     const text = isOfTurn ? quietTexts[kind] : historyTexts[kind];
     if (text !== undefined) addItem(draft, { ...base(event, `history:${event.event_id}`), kind: "divider", text });
   },
+  session_marks_changed: ignore,
   session_log_mended: showNotice,
   settings_changed: showNotice,
   schedule_run_changed: showNotice,
@@ -223,12 +232,21 @@ export function applyEvents(state: ViewState, events: readonly GatewayEvent[]): 
 
 /** From now on the message is where its turn took it: what takes the turn back takes it along. */
 function takeUser(draft: Draft, item: UserItem, event: GatewayEvent): void {
-  putItem(draft, { ...item, status: "taken", seq: event.seq ?? item.seq });
+  moveItem(draft, { ...item, status: "taken", seq: event.seq ?? item.seq, turnId: event.turn_id });
 }
 
-/** What waits, waits on. */
-function isUndone(item: Item, toSeq: number): boolean {
-  return (item.seq ?? 0) > toSeq && !(item.kind === "user" && item.status === "queued");
+function takeWaiting(draft: Draft, messageIds: readonly string[], event: GatewayEvent): void {
+  for (const id of messageIds) {
+    const item = findItem(draft, `user:${id}`);
+    if (item?.kind === "user" && item.status === "queued") takeUser(draft, item, event);
+  }
+}
+
+/** What waits, waits on, and what asked for it is not undone. */
+function isUndone(item: Item, toSeq: number, ownTurn: string | undefined): boolean {
+  const isKept =
+    item.kind === "user" && (item.status === "queued" || (ownTurn !== undefined && item.turnId === ownTurn));
+  return (item.seq ?? 0) > toSeq && !isKept;
 }
 
 function endTurn(
@@ -240,10 +258,7 @@ function endTurn(
   draft.agentState = "idle";
   dropStreamed(draft);
   // A command never enters the context, and a message may end without it.
-  for (const id of event.payload.message_ids) {
-    const item = findItem(draft, `user:${id}`);
-    if (item?.kind === "user" && item.status === "queued") takeUser(draft, item, event);
-  }
+  takeWaiting(draft, event.payload.message_ids, event);
   for (const item of draft.items) {
     if (item?.kind === "tool" && (item.status === "running" || item.status === "preparing")) {
       putItem(draft, { ...item, status: "unknown" });

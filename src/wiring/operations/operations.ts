@@ -11,6 +11,8 @@ import { createUploads, type Uploads } from "../../inbound/uploads.js";
 import { receivedFiles } from "../../policy/locations/zones.js";
 import { jobOwnerOf } from "../../schedule/job-owner.js";
 import type { Schedule } from "../../schedule/schedule.js";
+import { openMarks } from "../../sessions/marks/marks.js";
+import { UnreadCounts } from "../../sessions/marks/unread.js";
 import type { Artifacts } from "../../tools/chat/artifacts.js";
 import type { Releases } from "../../util/async/releases.js";
 import { DiskProbe } from "../../util/files/disk-probe.js";
@@ -18,6 +20,7 @@ import type { Assistant } from "../assistant/assistant.js";
 import { type Core, gatewayKey } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
+import { openSearch } from "./search.js";
 import { createSettings } from "./settings.js";
 
 /** What the operations reach besides what is kept and who talks. */
@@ -51,6 +54,8 @@ export async function openOperations(
       lives: core.lives,
       snapshots: core.growing.snapshots,
       begunDeletions: await core.engine.records.open("deletion"),
+      ...(await openMarked(core, now)),
+      search: openSearch(options, core, releases),
       systemKey: gatewayKey,
     },
     work: {
@@ -98,6 +103,13 @@ export async function openOperations(
     ...(settings === undefined ? {} : { settings }),
   };
   return { api, resumeDeletions };
+}
+
+/** What the owner has pinned, archived and read. It goes with its session. */
+async function openMarked({ engine, lives }: Core, now: () => number) {
+  const marks = await openMarks(await engine.records.open("session_marks"), now);
+  lives.onLeave("marks", (key) => marks.forget(key));
+  return { marks, unread: new UnreadCounts(engine, marks) };
 }
 
 function openUploads(

@@ -497,6 +497,11 @@ test("sessions, titles, settings and clients are told as they change", async () 
   await api.createSession({ key: "webui:one", title: "One", model: "openai/test-model", cwd: "." });
   await api.renameSession("webui:one", "Two");
   await t.gateway.ask("hello", { key: "webui:one" });
+  await api.markSession("webui:one", { pinned: true });
+  assert.deepEqual(
+    t.of("session_marks_changed").map(({ payload, seq }) => [payload, seq]),
+    [[{ pinned: true, archived: false }, null]],
+  );
   await api.deleteSession("webui:one");
   assert.deepEqual(
     t.of("session_state_changed").map(({ payload, seq }) => [payload.from, payload.to, seq === null]),

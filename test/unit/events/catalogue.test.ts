@@ -21,6 +21,7 @@ const agreed: Readonly<Record<EventType, string>> = {
   message_stream_end: "stream, no, clients",
   agent_state_changed: "state, detail, clients and chat",
   session_state_changed: "state, yes, clients",
+  session_marks_changed: "state, no, clients",
   subagent_state_changed: "state, yes, clients",
   user_message_queued: "message, yes, clients",
   user_message: "message, yes, clients",
@@ -61,7 +62,7 @@ test("the catalogue holds the agreed types, in the agreed order, each with its l
     return [type, `${layer}, ${kept}, ${goesTo}`];
   });
   assert.deepEqual(actual, Object.entries(agreed));
-  assert.equal(eventTypes.length, 39);
+  assert.equal(eventTypes.length, 40);
 });
 
 test("names are snake_case, noun first, at least two parts", () => {

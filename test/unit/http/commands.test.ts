@@ -59,6 +59,24 @@ const ways: Readonly<Record<CommandName, Way>> = {
     program: (api) => api.listSessions({ chatId: "7", limit: 200, offset: 2 }),
     does: ["listSessions", { chatId: "7", limit: 200, offset: 2 }],
   },
+  session_search: {
+    payload: { query: "a b", limit: 5, session_key: key },
+    http: ["GET", `/api/search?q=a+b&limit=5&session=${encodeURIComponent(key)}`],
+    program: (api) => api.searchSessions({ text: "a b", limit: 5, sessionKey: key }),
+    does: ["searchSessions", { text: "a b", limit: 5, sessionKey: key }],
+  },
+  session_marks_set: {
+    payload: { session_key: key, pinned: true },
+    http: ["PUT", `${path}/marks`, { pinned: true }],
+    program: (api) => api.markSession(key, { pinned: true }),
+    does: ["markSession", key, { pinned: true }],
+  },
+  session_read: {
+    payload: { session_key: key, seq: 7 },
+    http: ["POST", `${path}/read`, { seq: 7 }],
+    program: (api) => api.readSession(key, 7),
+    does: ["readSession", key, 7],
+  },
   session_delete: {
     payload: { session_key: key },
     http: ["DELETE", path],

@@ -47,7 +47,10 @@ test("a session can be created, listed, read, renamed, stopped and deleted, with
   for (const path of ["webui%3Aa%2Fb%20c", "webui:raw", "webui%3Araw"])
     assert.equal((await fetch(`${url}/api/sessions/${path}`)).status, 200, path);
   const list = await json(fetch(`${url}/api/sessions?limit=1&offset=1`));
-  assert.deepEqual(list, { sessions: [{ key: "webui:raw", messageCount: 0 }], total: 2 });
+  assert.deepEqual(list, {
+    sessions: [{ key: "webui:raw", messageCount: 0, pinned: false, archived: false, unread: 0, lastSequence: 0 }],
+    total: 2,
+  });
   assert.deepEqual(await json(postJson(`${url}/api/sessions/webui:raw/rename`, { title: " New " })), {
     ok: true,
     key: "webui:raw",

@@ -17,7 +17,10 @@ test("each command gets exactly one response with its id", async () => {
   };
   assert.deepEqual(await data("session_open", { session_key: key, title: "t" }), { session_key: key, reused: false });
   assert.deepEqual(await data("session_open", { session_key: key }), { session_key: key, reused: true });
-  assert.deepEqual(await data("session_list"), { sessions: [{ key, messageCount: 0 }], total: 1 });
+  assert.deepEqual(await data("session_list"), {
+    sessions: [{ key, messageCount: 0, pinned: false, archived: false, unread: 0, lastSequence: 0 }],
+    total: 1,
+  });
   assert.deepEqual(await data("session_title_set", { session_key: key, title: "New" }), {
     session_key: key,
     title: "New",

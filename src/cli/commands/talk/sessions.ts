@@ -2,8 +2,10 @@ import { type Command, InvalidArgumentError } from "commander";
 import { counted } from "../../../util/text/counted.js";
 import { CommandError } from "../../exit.js";
 import { segment } from "../../gateway/api-client.js";
+import { readConversation } from "../../gateway/read-conversation.js";
 import { withSuggestion } from "../../gateway/session-hint.js";
 import { withClient } from "../../gateway/with-client.js";
+import { addExportCommand } from "../../sessions-export.js";
 import { print, printJson, printNote } from "../../text/output.js";
 
 interface ListFlags {
@@ -39,18 +41,7 @@ function addShow(sessions: Command, version: string): void {
     .argument("<key>", "e.g. telegram:42")
     .option("--json", "as JSON, with everything that is known about it")
     .action(async (key: string, { json }: { readonly json?: true }) => {
-      const [{ openContext }, { withFiles }, { readStoredSession }] = await Promise.all([
-        import("../../context.js"),
-        import("../../gateway/with-files.js"),
-        import("../../../offline/session.js"),
-      ]);
-      const stored = await withFiles(await openContext(), (files, signal) => readStoredSession(files, key, signal));
-      // A conversation of the Go maxclaw that nobody has gone on with has no log yet.
-      const document =
-        stored?.document ??
-        (await withClient(version, "look", (client) =>
-          withSuggestion(client, key, () => client.get(`/api/sessions/${segment(key)}`)),
-        ));
+      const { document, stored } = await readConversation(version, key);
       if (json) printJson(document);
       else {
         const { printDocument } = await import("../../text/session.js");
@@ -61,6 +52,7 @@ function addShow(sessions: Command, version: string): void {
           `maxclaw: ${counted(stored.damagedLines.length, "damaged line")} of ${stored.log} left out (maxclaw events verify ${key})`,
         );
     });
+  addExportCommand(sessions, version);
 }
 
 function addFork(sessions: Command, version: string): void {

@@ -1,5 +1,5 @@
 import { h, icon, setChildren, setText } from "../../parts/dom.js";
-import { localeOfPage } from "../../words/words.js";
+import { localeOfPage } from "../../words/language.js";
 import { type SessionEntry, titleOf } from "./session-list.js";
 import { chatsWords } from "./words.js";
 

@@ -1,5 +1,5 @@
 import { h, icon } from "../../parts/dom.js";
-import { localeOfPage } from "../../words/words.js";
+import { localeOfPage } from "../../words/language.js";
 import type { DeviceView } from "./devices-http.js";
 import { devicesWords } from "./words.js";
 

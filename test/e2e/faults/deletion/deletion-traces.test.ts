@@ -23,7 +23,17 @@ const token = "4242:test";
 /** In each thing that the deleted conversation said, sent, made or was called. */
 const word = "ORANGUTAN";
 
-const traces = (folder: string): readonly string[] => tracesOf(word, folder);
+/** Also in the small letters of the search. */
+const traces = (folder: string): readonly string[] => [
+  ...tracesOf(word, folder),
+  ...tracesOf(word.toLowerCase(), folder),
+];
+
+/** The search has the word in its file from here on. */
+async function fillSearch({ gateway: { api }, home }: Pick<TestGateway, "gateway" | "home">): Promise<void> {
+  assert.notEqual((await api.searchSessions({ text: word, limit: 5 })).hits.length, 0);
+  assert.notDeepEqual(tracesOf(word.toLowerCase(), join(home, "search")), []);
+}
 
 /** A model that plans, writes a file, starts a sub-agent, and says the word each time. */
 function model() {
@@ -86,6 +96,7 @@ for (const [way, remove] of Object.entries(deletions)) {
     await gateway.ask("I stay", { key: "webui:other" });
     await talk(gateway.gateway.pageUrl, "webui:gone");
     await gateway.gateway.api.listSessions({ limit: 10, offset: 0 });
+    await fillSearch(gateway);
     assert.notDeepEqual(traces(gateway.home), []);
     await remove(gateway, "webui:gone");
     await assertGone(gateway.home);
@@ -100,6 +111,7 @@ test("one that is deleted while no gateway is running leaves none, nor does a ba
   const daemon = await startDaemon({ home });
   await talk(daemon.url, "webui:gone");
   await talk(daemon.url, "webui:also-gone");
+  assert.match((await runMaxclaw(["search", word], home)).stdout, /webui:gone/);
   const running = await runMaxclaw(["sessions", "delete", "webui:gone"], home);
   assert.equal(running.code, 0, running.stderr);
   assert.equal(await daemon.end("SIGTERM"), 0);
@@ -171,6 +183,7 @@ test("a chat of Telegram that is deleted after /new and in the middle of an answ
   await until("there is a new one", () => telegram.sent.length === 2);
   say(`Where is the ${word} again?`);
   await until("the model works on it", () => script.requests.some(({ userText }) => userText.includes("again")));
+  await fillSearch(gateway);
   await gateway.gateway.api.deleteSession("telegram:7");
   held.open();
   await assertGone(gateway.home);

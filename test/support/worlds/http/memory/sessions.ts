@@ -1,6 +1,7 @@
 import type { SessionsApi } from "../../../../../src/api/sessions/sessions-api.js";
 import { RequestError } from "../../../../../src/errors.js";
 import { noUsage } from "../../../../../src/events/content.js";
+import { exportOf } from "../../../../../src/sessions/document/export.js";
 import type { SessionDocument } from "../../../../../src/sessions/session.js";
 import type { MemoryLogs } from "./logs.js";
 import { nothingUsed } from "./status.js";
@@ -10,7 +11,9 @@ export function memorySessions(sessions: MemoryLogs): SessionsApi {
   return {
     async listSessions({ limit, offset }) {
       const keys = [...logs.keys()].filter((key) => !key.startsWith("system:"));
-      const page = keys.slice(offset, offset + limit).map((key) => ({ key, messageCount: 0 }));
+      const page = keys
+        .slice(offset, offset + limit)
+        .map((key) => ({ key, messageCount: 0, pinned: false, archived: false, unread: 0, lastSequence: 0 }));
       return { sessions: page, total: keys.length };
     },
     async createSession({ key = "webui:00000001" }) {
@@ -18,6 +21,16 @@ export function memorySessions(sessions: MemoryLogs): SessionsApi {
       sessions.of(key);
       return { key, reused };
     },
+    searchSessions: async () => ({ hits: [], isComplete: true }),
+    async markSession(key, { pinned = false, archived = false }) {
+      sessions.mustExist(key);
+      return { pinned, archived };
+    },
+    async readSession(key, readSeq) {
+      sessions.mustExist(key);
+      return { pinned: false, archived: false, readSeq };
+    },
+    exportSession: async (key, format) => exportOf(documentOf(sessions, key), format),
     getSession: async (key) => documentOf(sessions, key),
     async deleteSession(key) {
       sessions.mustExist(key);
