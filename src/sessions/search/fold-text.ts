@@ -1,7 +1,7 @@
 const words = /\S+/gu;
 /** A letter with the marks on it, or the parts of Korean syllables: what Unicode may write as one letter. */
 const letters =
-  /[\u1100-\u115f]+[\u1160-\u11ff]*\p{M}*|[\u1160-\u11ff\u3131-\u318e\uffa1-\uffdc]+\p{M}*|\P{M}[\p{M}\uff9e\uff9f]*|\p{M}+/gu;
+  /[\u1100-\u115f]+[\u1160-\u11ff]*[\p{M}\uff9e\uff9f]*|[\u1160-\u11ff\u3131-\u318e\uffa1-\uffdc]+[\p{M}\uff9e\uff9f]*|\P{M}[\p{M}\uff9e\uff9f]*|[\p{M}\uff9e\uff9f]+/gu;
 /** A word may be found so often in one text, to be shown. */
 const mostMatches = 50;
 

@@ -45,6 +45,12 @@ describe("what is found in a text", () => {
     );
   });
 
+  test("marks that change places with each other are marked together", () => {
+    const text = "a \u0301\uff9e";
+    const [[from, to] = [0, 0]] = matchesIn(text, [foldText("\uff9e")]) ?? [];
+    assert.equal(text.slice(from, to), "\u0301\uff9e");
+  });
+
   test("whatever is written: what is marked holds the word, and everything that is folded is found", (t) => {
     const letters = fc.constantFrom(...'aAé eE\u0301ßﬁÅ北京ｶﾞ 한\u1112\u1161Σσς😀\n\t"'.split(/(?:)/u));
     const texts = fc.string({ unit: letters, maxLength: 40 });
