@@ -115,8 +115,8 @@ async function readConfigFile(path: string): Promise<Content> {
   return { fault: { line: 1, column: 1, message }, mayHaveToken };
 }
 
-/** `gateway: { … token: …`, in JSON or YAML, however broken the rest is. */
-const namesToken = /\bgateway\b[\s\S]{0,4000}?\btoken\b/i;
+/** `gateway: { … token: …`, in JSON or YAML, however broken the rest is: no brace closes in between. */
+const namesToken = /\bgateway\b[^{}]*\{?[^{}]*\btoken\b/i;
 
 type Parsed = { readonly value: unknown } | { readonly fault: Fault };
 

@@ -21,6 +21,7 @@ import type { PaneHost } from "./panes/host.js";
 import { type PaneEntry, panes } from "./panes/list.js";
 import { ask } from "./parts/dialogs.js";
 import { OpenChat } from "./session/open-chat.js";
+import { ReadMarks } from "./session/read-marks.js";
 import { Store } from "./store.js";
 
 /** Builds the page into `root` and keeps it up to date. */
@@ -89,7 +90,12 @@ class App {
     this.#chats = new Chats({
       store,
       client: () => this.#connection.client,
+      api: this.#api,
       open: (key) => this.#go(key),
+      openHit: (hit) => {
+        this.#go(hit.sessionKey);
+        this.#conversation.reveal(hit).catch(onFailure);
+      },
       newChat: () => this.#go(this.#chat.freshKey()),
       onRemoved: (key) => this.#onRemoved(key),
       onFailure,
@@ -97,6 +103,7 @@ class App {
     const openPane = (id: string): void => this.#goToPane(id);
     this.#rail = createRail(panes, { openChats: () => this.#goToChats(), openPane });
     this.#settings = createSettingsList(panes, openPane);
+    new ReadMarks(store, () => this.#connection.client);
     this.#shell = this.#build();
     this.#watch();
   }

@@ -26,6 +26,7 @@ export class Conversation {
   readonly #composer: Composer;
   readonly #question: ReturnType<typeof createQuestionPanel>;
   readonly #plan: ReturnType<typeof createPlanPanel>;
+  readonly #chat: OpenChat;
   readonly #keptDrafts: Drafts;
   /** Of the chats that were open, with files that may be under way. */
   readonly #drafts = new Map<string, MessageDraft>();
@@ -37,6 +38,7 @@ export class Conversation {
       chat.send(message);
       this.#transcript.stick();
     };
+    this.#chat = chat;
     this.#keptDrafts = keptDrafts;
     this.#transcript = new Transcript({
       retry: (messageId) => outbox.retry(messageId),
@@ -86,6 +88,21 @@ export class Conversation {
 
   focus(): void {
     this.#composer.focus();
+  }
+
+  /** Goes to one of the messages of the open chat, once it is loaded. */
+  async reveal({ seq, messageId }: { readonly seq: number; readonly messageId?: string | undefined }): Promise<void> {
+    const { session } = this.#chat;
+    await session?.loadTo(seq);
+    if (session === undefined || session !== this.#chat.session) return;
+    this.#transcript.show(session.state);
+    this.#transcript.reveal(
+      (item) =>
+        item.seq === seq ||
+        (messageId !== undefined &&
+          (item.kind === "user" || item.kind === "assistant") &&
+          item.messageId === messageId),
+    );
   }
 
   /** The chat is gone, and what was written in it. */

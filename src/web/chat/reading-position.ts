@@ -41,6 +41,11 @@ export class ReadingPosition {
     this.#setAtEnd(true);
   }
 
+  /** The reader goes to a place above the end. */
+  leave(): void {
+    this.#setAtEnd(false);
+  }
+
   /** Changes what is in the conversation, and leaves the reader where they are. `grewAbove`: it grows at its top. */
   around(change: () => void, grewAbove: boolean): void {
     const { scroller } = this;

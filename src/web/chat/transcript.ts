@@ -70,6 +70,22 @@ export class Transcript {
     this.#draw(false);
   }
 
+  /** Brings an item into sight and points at it; false while it is not loaded. */
+  reveal(isWanted: (item: Item) => boolean): boolean {
+    const items = this.#shown?.view.items ?? [];
+    const at = items.findIndex(isWanted);
+    const item = items[at];
+    if (item === undefined) return false;
+    this.#windowSize = Math.max(this.#windowSize, items.length - at + windowStep / 2);
+    this.#position.leave();
+    this.#draw(false);
+    const [element] = this.#views.elementsOf([item]);
+    element?.scrollIntoView({ block: "center" });
+    element?.classList.add("found");
+    setTimeout(() => element?.classList.remove("found"), 2500);
+    return true;
+  }
+
   /** Goes to the newest message and stays there. */
   stick(): void {
     this.#position.stick();

@@ -1,6 +1,7 @@
 import type { ItemView } from "../chat/item-view.js";
 import { chatWords } from "../chat/words.js";
 import { h, setText } from "../parts/dom.js";
+import { saveBlob } from "../parts/save-blob.js";
 import type { FileItem } from "../session/view-state.js";
 
 /** Reads a file that the assistant has given. Rejects with the reason. */
@@ -36,13 +37,7 @@ export function fileView(load: LoadFile): ItemView<FileItem> {
     if (item === undefined) return;
     const { artifactId, filename } = item;
     setText(problem, "");
-    fetched(artifactId).then((blob) => {
-      // Its address belongs to this page: opened beside it, a file that says it is HTML would speak in the page's name.
-      const url = URL.createObjectURL(new Blob([blob], { type: "application/octet-stream" }));
-      h("a", { href: url, download: filename }).click();
-      // The browser has taken it by then.
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
-    }, failed);
+    fetched(artifactId).then((blob) => saveBlob(blob, filename), failed);
   });
 
   const sight = new IntersectionObserver((entries) => {

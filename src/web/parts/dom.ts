@@ -31,6 +31,7 @@ const iconPaths = {
   close: "M6 6l12 12M18 6L6 18",
   replace: "M12 19V5M6 11l6-6 6 6M4 21h16",
   down: "M12 5v14M6 13l6 6 6-6",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
   chat: "M4 5h16v11H9l-5 4z",
   clock: "M12 4a8 8 0 1 0 0 16a8 8 0 0 0 0-16M12 8v4.500l3 2",
   inbox: "M4 13l3-8h10l3 8v6H4zM4 13h5l1.500 3h3L15 13h5",

@@ -66,6 +66,18 @@ export class Session {
     this.#whileLoading(() => this.#loadOlder());
   }
 
+  /** Loads older events until this one is there. */
+  async loadTo(seq: number): Promise<void> {
+    this.#loadOnce();
+    await this.#loading;
+    while (this.#oldest >= seq && this.#oldest > 0 && !this.#isClosed) {
+      const before = this.#oldest;
+      this.loadOlder();
+      await this.#loading;
+      if (this.#oldest === before) return;
+    }
+  }
+
   loadFile(artifactId: string): Promise<Blob> {
     return this.#options.http.file(this.key, artifactId);
   }

@@ -315,17 +315,21 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
       const row = page.locator(".session.current");
       await row.waitFor();
       await row.hover();
-      await row.getByRole("button", { name: /^Rename/ }).click();
+      const choose = async (name: string): Promise<void> => {
+        await row.getByRole("button", { name: /^Actions/ }).click();
+        await page.getByRole("menuitem", { name }).click();
+      };
+      await choose("Rename");
       await page.getByLabel("Title").fill("A friendly chat");
       await page.keyboard.press("Enter");
       await page.locator(".session.current", { hasText: "A friendly chat" }).waitFor();
       await waitForText(page.locator("h1"), "A friendly chat");
 
       await row.hover();
-      await row.getByRole("button", { name: /^Delete/ }).click();
+      await choose("Delete");
       await page.getByRole("button", { name: "Cancel" }).click();
       assert.equal(await page.locator(".session", { hasText: "A friendly chat" }).count(), 1);
-      await row.getByRole("button", { name: /^Delete/ }).click();
+      await choose("Delete");
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
       await page.locator(".session", { hasText: "A friendly chat" }).waitFor({ state: "detached" });
       await page.getByText("What can I do for you?").waitFor();

@@ -27,7 +27,7 @@ describe("a config that cannot be read", () => {
   });
 
   test("asks for no token where it names none", async () => {
-    for (const text of ["", "{oops", `{"channels": {"telegram": {"token": "4242:x"}}`])
+    for (const text of ["", "{oops", `{"gateway": {"port": 1},\n "channels": {"telegram": {"token": "4242:x"}}`])
       assert.equal(await tokenOf(text), undefined, text);
   });
 });

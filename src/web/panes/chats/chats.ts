@@ -1,15 +1,21 @@
-import type { Client } from "../../../client/client.js";
+import type { Client, SearchHit } from "../../../client/client.js";
+import type { Api } from "../../gateway/api.js";
 import { ask } from "../../parts/dialogs.js";
+import { saveBlob } from "../../parts/save-blob.js";
 import type { Store } from "../../store.js";
+import { SearchBox } from "./search-box.js";
 import { parseSessionList, type SessionEntry, titleOf } from "./session-list.js";
-import { createSessionsPane, type SessionsPane } from "./sessions-pane.js";
+import { SessionsPane } from "./sessions-pane.js";
 import { chatsWords } from "./words.js";
 
 interface ChatsOptions {
   readonly store: Store;
   /** The present connection, if there is one. */
   client(): Client | undefined;
+  readonly api: Pick<Api, "response">;
   open(key: string): void;
+  /** Opens a chat at one of its messages. */
+  openHit(hit: SearchHit): void;
   newChat(): void;
   onRemoved(key: string): void;
   onFailure(error: unknown): void;
@@ -24,27 +30,49 @@ export class Chats {
   readonly #options: ChatsOptions;
   readonly #pane: SessionsPane;
   #limit = step;
+  readonly #search: SearchBox;
+  #isArchived = false;
   #isDue = false;
 
   constructor(options: ChatsOptions) {
     this.#options = options;
-    this.#pane = createSessionsPane({
+    this.#search = new SearchBox({
+      client: options.client,
+      openHit: options.openHit,
+      onToggle: (isSearching) => {
+        this.#pane.isSearching = isSearching;
+      },
+    });
+    const actions = {
       newChat: options.newChat,
       open: options.open,
-      rename: (entry) => void this.#rename(entry),
-      remove: (entry) => void this.#remove(entry),
+      rename: (entry: SessionEntry) => void this.#rename(entry),
+      remove: (entry: SessionEntry) => void this.#remove(entry),
+      mark: (entry: SessionEntry, marks: Parameters<Client["setMarks"]>[1]) =>
+        void this.#change(async (client) => void (await client.setMarks(entry.key, marks))),
+      download: (entry: SessionEntry, format: "markdown" | "json") => void this.#download(entry, format),
+      showArchived: (isArchived: boolean) => {
+        this.#isArchived = isArchived;
+        this.refresh();
+      },
       showMore: () => {
         this.#limit = Math.min(this.#limit + step, maxLimit);
         this.refresh();
       },
-    });
+    };
+    this.#pane = new SessionsPane(actions, this.#search);
     options.store.watch(["chats", "current"], ({ chats: { entries, total }, current = "" }) => {
-      this.#pane.show(entries, current, total > entries.length && this.#limit < maxLimit);
+      const hasMore = total > entries.length && this.#limit < maxLimit;
+      this.#pane.show({ entries, current, hasMore, isArchived: this.#isArchived });
     });
   }
 
   get element(): HTMLElement {
     return this.#pane.element;
+  }
+
+  focusSearch(): void {
+    this.#search.focus();
   }
 
   /** Shows none until the list is read again. */
@@ -53,7 +81,11 @@ export class Chats {
   }
 
   refresh(): void {
-    const reading = this.#options.client()?.command("session_list", { limit: this.#limit, offset: 0 });
+    const reading = this.#options.client()?.command("session_list", {
+      limit: this.#limit,
+      offset: 0,
+      archived: String(this.#isArchived),
+    });
     reading?.then(
       (data) => this.#options.store.put({ chats: parseSessionList(data) }),
       // The next connection or event reads it again.
@@ -87,6 +119,17 @@ export class Chats {
     });
     if (answer === undefined) return;
     if (await this.#change((client) => client.deleteSession(entry.key))) this.#options.onRemoved(entry.key);
+  }
+
+  async #download({ key }: SessionEntry, format: "markdown" | "json"): Promise<void> {
+    try {
+      const path = `api/sessions/${encodeURIComponent(key)}/export?format=${format}`;
+      const blob = await (await this.#options.api.response("GET", path, undefined, { timeoutMs: 120_000 })).blob();
+      const name = `${key.replace(/[^\w-]+/g, "-")}.${format === "markdown" ? "md" : "json"}`;
+      saveBlob(blob, name);
+    } catch (error) {
+      this.#options.onFailure(error);
+    }
   }
 
   async #change(work: (client: Client) => Promise<void>): Promise<boolean> {

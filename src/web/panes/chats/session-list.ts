@@ -10,6 +10,10 @@ export interface SessionEntry {
   readonly text: string;
   /** ISO 8601 or empty. */
   readonly at: string;
+  readonly pinned: boolean;
+  readonly archived: boolean;
+  /** Messages that the owner has not read. */
+  readonly unread: number;
 }
 
 export interface SessionListView {
@@ -22,7 +26,7 @@ export function parseSessionList(data: unknown): SessionListView {
   const sessions = isRecord(data) && Array.isArray(data.sessions) ? data.sessions : [];
   const entries = sessions
     .filter(isRecord)
-    .flatMap(({ key, title, summary, lastMessage, lastMessageAt }): SessionEntry[] => {
+    .flatMap(({ key, title, summary, lastMessage, lastMessageAt, pinned, archived, unread }): SessionEntry[] => {
       if (typeof key !== "string") return [];
       const channel = key.slice(0, key.indexOf(":"));
       return [
@@ -32,6 +36,9 @@ export function parseSessionList(data: unknown): SessionListView {
           title: textOf(title),
           text: plain(textOf(summary) || textOf(lastMessage)),
           at: textOf(lastMessageAt),
+          pinned: pinned === true,
+          archived: archived === true,
+          unread: typeof unread === "number" ? unread : 0,
         },
       ];
     });

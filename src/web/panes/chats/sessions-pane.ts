@@ -1,112 +1,105 @@
 import { h, icon, setChildren, setText } from "../../parts/dom.js";
-import { localeOfPage } from "../../words/language.js";
-import { type SessionEntry, titleOf } from "./session-list.js";
+import { groupsOf } from "./groups.js";
+import { Row, type RowActions } from "./row.js";
+import type { SearchBox } from "./search-box.js";
+import type { SessionEntry } from "./session-list.js";
 import { chatsWords } from "./words.js";
 
-interface PaneActions {
+interface PaneActions extends RowActions {
   newChat(): void;
-  open(key: string): void;
-  rename(entry: SessionEntry): void;
-  remove(entry: SessionEntry): void;
   showMore(): void;
+  /** Shows the archived chats, or the others. */
+  showArchived(isArchived: boolean): void;
 }
 
-export interface SessionsPane {
+export interface PaneView {
+  readonly entries: readonly SessionEntry[];
+  readonly current: string;
+  readonly hasMore: boolean;
+  readonly isArchived: boolean;
+}
+
+/** The chats, pinned ones first, then by day; or what a search has found. */
+export class SessionsPane {
   readonly element: HTMLElement;
-  show(entries: readonly SessionEntry[], current: string, hasMore: boolean): void;
-}
+  readonly #actions: PaneActions;
+  readonly #rows = new Map<string, Row>();
+  readonly #list = h("div", { class: "session-groups" });
+  readonly #more: HTMLButtonElement;
+  readonly #archived: HTMLButtonElement;
+  readonly #none = h("p", { class: "none" });
+  readonly #chats: HTMLElement;
+  #isArchived = false;
 
-interface Row {
-  readonly element: HTMLElement;
-  update(entry: SessionEntry, isCurrent: boolean, now: Date): void;
-}
+  constructor(actions: PaneActions, search: SearchBox) {
+    const { t } = chatsWords;
+    this.#actions = actions;
+    const link = (text: string, onclick: () => void): HTMLButtonElement =>
+      h("button", { type: "button", class: "link more", onclick }, text);
+    this.#more = link(t("showMore"), actions.showMore);
+    this.#archived = link("", () => actions.showArchived(!this.#isArchived));
+    const fresh = h(
+      "button",
+      { type: "button", class: "new-chat", onclick: actions.newChat },
+      icon("plus"),
+      t("newChat"),
+    );
+    const head = h("div", { class: "pane-head" }, h("div", { class: "brand" }, "maxclaw"), fresh, search.field);
+    this.#chats = h("div", { class: "session-scroll" }, this.#none, this.#list, this.#more, this.#archived);
+    this.element = h(
+      "nav",
+      { class: "pane", id: "sessions", "aria-label": t("chats") },
+      head,
+      search.results,
+      this.#chats,
+    );
+  }
 
-export function createSessionsPane(actions: PaneActions): SessionsPane {
-  const rows = new Map<string, Row>();
-  const list = h("ul", { class: "session-list" });
-  const more = h("button", { type: "button", class: "link more", onclick: actions.showMore }, chatsWords.t("showMore"));
-  const none = h("p", { class: "none" }, chatsWords.t("none"));
-  const fresh = h(
-    "button",
-    { type: "button", class: "new-chat", onclick: actions.newChat },
-    icon("plus"),
-    chatsWords.t("newChat"),
-  );
-  const head = h("div", { class: "pane-head" }, h("div", { class: "brand" }, "maxclaw"), fresh);
-  const element = h(
-    "nav",
-    { class: "pane", id: "sessions", "aria-label": chatsWords.t("chats") },
-    head,
-    list,
-    none,
-    more,
-  );
-  return {
-    element,
-    show(entries, current, hasMore) {
-      const now = new Date();
-      const elements = entries.map((entry) => {
-        const row = rows.get(entry.key) ?? createRow(actions);
-        rows.set(entry.key, row);
-        row.update(entry, entry.key === current, now);
-        return row.element;
-      });
-      const keys = new Set(entries.map(({ key }) => key));
-      for (const key of rows.keys()) if (!keys.has(key)) rows.delete(key);
-      setChildren(list, elements);
-      none.hidden = entries.length > 0;
-      more.hidden = !hasMore;
-    },
-  };
-}
+  /** While something is searched for, what was found is in the place of the list. */
+  set isSearching(isSearching: boolean) {
+    this.#chats.hidden = isSearching;
+  }
 
-function createRow(actions: PaneActions): Row {
-  let entry: SessionEntry | undefined;
-  const withEntry = (run: (entry: SessionEntry) => void) => () => {
-    if (entry !== undefined) run(entry);
-  };
-  const name = h("span", { class: "session-name" });
-  const meta = h("span", { class: "session-meta" });
-  const open = h(
-    "button",
-    { type: "button", class: "session-open", onclick: withEntry(({ key }) => actions.open(key)) },
-    name,
-    meta,
-  );
-  const rename = h(
-    "button",
-    { type: "button", class: "icon-button", onclick: withEntry(actions.rename) },
-    icon("pencil"),
-  );
-  const remove = h(
-    "button",
-    { type: "button", class: "icon-button", onclick: withEntry(actions.remove) },
-    icon("trash"),
-  );
-  const element = h("li", { class: "session" }, open, h("span", { class: "session-actions" }, rename, remove));
-  return {
-    element,
-    update(next, isCurrent, now) {
-      entry = next;
-      const title = titleOf(next);
-      setText(name, title);
-      setText(meta, [next.channel === "webui" ? "" : next.channel, timeOf(next.at, now)].filter(Boolean).join(" · "));
-      rename.setAttribute("aria-label", chatsWords.t("renameNamed", { title }));
-      remove.setAttribute("aria-label", chatsWords.t("deleteNamed", { title }));
-      element.classList.toggle("current", isCurrent);
-      if (isCurrent) open.setAttribute("aria-current", "page");
-      else open.removeAttribute("aria-current");
-    },
-  };
-}
+  show({ entries, current, hasMore, isArchived }: PaneView): void {
+    const { t } = chatsWords;
+    const now = new Date();
+    this.#isArchived = isArchived;
+    const keys = new Set(entries.map(({ key }) => key));
+    for (const key of this.#rows.keys()) if (!keys.has(key)) this.#rows.delete(key);
+    for (const entry of entries) this.#rowOf(entry.key).update(entry, entry.key === current, now);
+    setChildren(
+      this.#list,
+      groupsOf(entries, now).flatMap((group) => [this.#headOf(group.title), this.#listOf(group)]),
+    );
+    setText(this.#none, t(isArchived ? "noneArchived" : "none"));
+    this.#none.hidden = entries.length > 0;
+    this.#more.hidden = !hasMore;
+    setText(this.#archived, t(isArchived ? "showCurrent" : "showArchived"));
+  }
 
-function timeOf(at: string, now: Date): string {
-  const date = new Date(at);
-  if (at === "" || Number.isNaN(date.getTime())) return "";
-  if (date.toDateString() === now.toDateString())
-    return date.toLocaleTimeString(localeOfPage(), { hour: "2-digit", minute: "2-digit" });
-  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
-  if (date.toDateString() === yesterday.toDateString()) return chatsWords.t("yesterday");
-  const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
-  return date.toLocaleDateString(localeOfPage(), { day: "numeric", month: "short", year });
+  #rowOf(key: string): Row {
+    const row = this.#rows.get(key) ?? new Row(this.#actions);
+    this.#rows.set(key, row);
+    return row;
+  }
+
+  /** Parts that stay are not made again: a focus in them would be lost. */
+  readonly #heads = new Map<string, HTMLElement>();
+  readonly #lists = new Map<string, HTMLElement>();
+
+  #headOf(title: string): HTMLElement {
+    const head = this.#heads.get(title) ?? h("h2", { class: "session-group" }, title);
+    this.#heads.set(title, head);
+    return head;
+  }
+
+  #listOf({ title, entries }: ReturnType<typeof groupsOf>[number]): HTMLElement {
+    const list = this.#lists.get(title) ?? h("ul", { class: "session-list", "aria-label": title });
+    this.#lists.set(title, list);
+    setChildren(
+      list,
+      entries.map(({ key }) => this.#rowOf(key).element),
+    );
+    return list;
+  }
 }
