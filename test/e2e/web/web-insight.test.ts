@@ -231,6 +231,12 @@ describe("the system on the web page", { timeout: 180_000, skip: withoutChromium
         await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
         await page.getByText("There are none.").waitFor();
         assert.deepEqual([await given(), telegram.sent.at(-1)?.chatId], [0, "42"]);
+        const ledger = async (): Promise<string> => await (await fetch(`${backend.url}api/ledger`)).text();
+        await until("it counts as answered", async () => (await ledger()).includes('"end":"answered"'), 15_000);
+        await page.getByRole("button", { name: "Count how all messages ended" }).click();
+        await page.getByRole("definition").first().waitFor();
+        const counts = page.getByRole("status").filter({ hasText: "Answered" });
+        assert.match(await counts.innerText(), /Answered\s+1\s+Answered, but not delivered\s+1\s+Lost\s+0/);
       });
     } finally {
       await backend.stop();

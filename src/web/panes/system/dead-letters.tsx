@@ -3,6 +3,7 @@ import { momentOf } from "../../parts/format.js";
 import { Action, Section } from "../parts/controls.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
 import type { PaneWorld } from "../world.js";
+import { Ledger } from "./ledger.js";
 import { systemWords } from "./words.js";
 
 const { t } = systemWords;
@@ -25,6 +26,7 @@ export function DeadLetters({ world }: { readonly world: PaneWorld }) {
           )
         }
       </WhenLoaded>
+      <Ledger world={world} />
     </Section>
   );
 }
