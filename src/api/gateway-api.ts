@@ -12,6 +12,7 @@ import type { SessionsApi } from "./sessions/sessions-api.js";
 import type { SettingsApi } from "./settings/settings-api.js";
 import type { KnownSkillsApi, SkillsApi } from "./skills-api.js";
 import type { StatusApi } from "./status/status-api.js";
+import type { SystemApi } from "./system-api.js";
 
 /**
  * What the gateway can be asked to do; used by HTTP, WebSocket, the command line and the library. Anyone who calls acts
@@ -45,4 +46,7 @@ export interface GatewayApi
 
   /** The config, and files that steer the assistant, for a page of settings. */
   readonly settings?: SettingsApi;
+
+  /** The machine, the log and backups, for who looks after the gateway. */
+  readonly system?: SystemApi;
 }

@@ -7,7 +7,7 @@ import { type Account, counterId, parseCounterId, readCounter, useCounts } from 
 import { DailyBudgets, withoutTurns } from "./daily.js";
 import { type Amount, type BudgetLimits, findExceeded, type Limits, type Measured } from "./limits.js";
 import { measureSession, OpenTurnBudget } from "./open-turn-budget.js";
-import { reportUsage, type UsageReport, type UsageRow } from "./report.js";
+import { detailDays, reportUsage, type UsageReport, type UsageRow } from "./report.js";
 import type { Conversation, TurnAccount, TurnBudget } from "./turn-budget.js";
 
 /** For what a model is asked without anybody's wish: it counts for the day alone. */
@@ -44,8 +44,7 @@ export interface BudgetsOptions {
 const nobody: Account = { sender: undefined, job: undefined };
 const oneToken: Amount = { tokens: 1, usd: 0, turns: 0 };
 
-/** Who used what in detail is kept for so many days, the days themselves for more than a year. */
-const detailDays = 32;
+/** The days themselves are kept for more than a year. */
 const keptDays = 400;
 
 /**
@@ -82,7 +81,8 @@ class CountedBudgets implements Budgets {
 
   report(days: number): UsageReport {
     const { calendar, limits } = this;
-    return reportUsage({ records: this.#records, calendar, limits, now: this.#now() }, days);
+    const limitsOfJob = (job: string): Limits | undefined => this.#daily.limitsOfJob(job);
+    return reportUsage({ records: this.#records, calendar, limits, limitsOfJob, now: this.#now() }, days);
   }
 
   today(sender: string | undefined): UsageRow {

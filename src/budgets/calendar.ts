@@ -49,3 +49,16 @@ export function createCalendar(named: string | undefined): Calendar {
     },
   };
 }
+
+/** When the day after the one of `at` begins, Unix ms. Days have 23 to 25 hours, and begin with a minute. */
+export function nextDayAt(calendar: Pick<Calendar, "dayOf">, at: number): number {
+  const today = calendar.dayOf(at);
+  let last = Math.floor(at / 60_000);
+  let next = last + 26 * 60;
+  while (next - last > 1) {
+    const middle = Math.floor((last + next) / 2);
+    if (calendar.dayOf(middle * 60_000) === today) last = middle;
+    else next = middle;
+  }
+  return next * 60_000;
+}

@@ -23,6 +23,7 @@ import { policyRoutes } from "./routes/policy.js";
 import { createRouter, MethodNotAllowed, type Route, type RouteMatch } from "./routes/routes.js";
 import { sessionRoutes } from "./routes/session.js";
 import { skillRoutes } from "./routes/skill.js";
+import { systemRoutes } from "./routes/system.js";
 import { uploadRoutes } from "./routes/upload.js";
 import { answerHeaders } from "./security-headers.js";
 import { channelRoutes, workspaceFileRoutes } from "./settings/channel-routes.js";
@@ -43,6 +44,7 @@ export interface RequestHandler {
 
 export const allRoutes: readonly Route[] = [
   ...gatewayRoutes,
+  ...systemRoutes,
   ...sessionRoutes,
   ...messageRoutes,
   ...mcpRoutes,

@@ -1,13 +1,11 @@
-import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { GatewayView, World } from "../../doctor/check.js";
+import { viewService } from "../../doctor/installed-service.js";
 import { ProviderAnswers } from "../../doctor/provider-answers.js";
 import { messageOf } from "../../errors.js";
 import { examineFiles } from "../../offline/doctor.js";
 import { holderOf } from "../../offline/running-gateway.js";
-import { openManager, withRuntimeFolder } from "../../service/open-manager.js";
-import { createRunProgram } from "../../service/programs.js";
 import { linked } from "../../util/async/linked.js";
 import { within } from "../../util/async/within.js";
 import type { CommandContext } from "../context.js";
@@ -36,7 +34,7 @@ export async function openWorld(
         return await examineFiles(files, either.signal);
       }),
     providers: new ProviderAnswers(loaded.config.providers, now),
-    service: (signal) => viewService(home, signal),
+    service: (signal) => viewService({ home, env }, signal),
     // Elsewhere may lie those of other homes; those of this one it remembers.
     backupFolders: [home, join(home, "backups")],
   };
@@ -67,18 +65,4 @@ async function askGateway(context: CommandContext): Promise<GatewayView> {
     () => undefined,
   );
   return { state: "running", address: client.address, ...now, pending: waiting };
-}
-
-async function viewService(home: string, signal: AbortSignal): ReturnType<World["service"]> {
-  const { uid, username: user } = userInfo();
-  const run = createRunProgram(withRuntimeFolder(process.env, uid), signal);
-  const { env } = process;
-  for (const scope of process.platform === "darwin" ? (["user"] as const) : (["user", "system"] as const)) {
-    if (!["linux", "darwin"].includes(process.platform)) return undefined;
-    const manager = openManager({ scope, name: "maxclaw", run, env, homedir: env.HOME ?? homedir(), user, uid });
-    if ((await manager.installedHome().catch(() => undefined)) !== home) continue;
-    const { lines, problems } = await manager.status();
-    return { line: lines[0] ?? manager.file, problems };
-  }
-  return undefined;
 }

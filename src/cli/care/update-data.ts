@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { configOfBackup } from "../../config/config-of-backup.js";
 import { makeBackup } from "../../offline/backup.js";
 import { inspectBackup, restoreBackup } from "../../offline/restore.js";
 import type { DataPort } from "../../update/update.js";
-import { configFor } from "../commands/care/backup.js";
 import type { CommandContext } from "../context.js";
 import { withFiles } from "../gateway/with-files.js";
 
@@ -15,7 +15,7 @@ export function dataOf(context: CommandContext, version: string): DataPort {
   return {
     async backup(file) {
       // It stays in the home, which holds the same secrets: with them it brings all of it back.
-      const { config, placeholders } = await configFor(context, true);
+      const { config, placeholders } = await configOfBackup(context.loaded.path, true);
       await withFiles(context, (files, signal, release) =>
         makeBackup(
           files,

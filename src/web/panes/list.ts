@@ -1,6 +1,8 @@
 import type { FunctionComponent } from "preact";
 import type { IconName } from "../parts/dom.js";
 import { jobsWords } from "./jobs/words.js";
+import { systemWords } from "./system/words.js";
+import { usageWords } from "./usage/words.js";
 import type { PaneWorld } from "./world.js";
 
 export interface PaneProps {
@@ -33,5 +35,21 @@ export const panes: readonly PaneEntry[] = [
     title: () => jobsWords.t("title"),
     about: () => jobsWords.t("about"),
     load: async () => (await import("./jobs/jobs-pane.js")).JobsPane,
+  },
+  {
+    id: "usage",
+    icon: "chart",
+    area: "rail",
+    title: () => usageWords.t("title"),
+    about: () => usageWords.t("about"),
+    load: async () => (await import("./usage/usage-pane.js")).UsagePane,
+  },
+  {
+    id: "system",
+    icon: "pulse",
+    area: "rail",
+    title: () => systemWords.t("title"),
+    about: () => systemWords.t("about"),
+    load: async () => (await import("./system/system-pane.js")).SystemPane,
   },
 ];

@@ -22,6 +22,7 @@ import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
 import { openSearch } from "./search.js";
 import { createSettings } from "./settings.js";
+import { createSystem } from "./system/system.js";
 
 /** What the operations reach besides what is kept and who talks. */
 export interface AtWork {
@@ -96,11 +97,13 @@ export async function openOperations(
   });
   handleCommands(core.commands, operations);
   const settings = createSettings(options, operations, live);
+  const system = createSystem(options, core, live, operations.status);
   const api = {
     ...operations,
     ...commandsOver(core.commands),
     mcp: mcp.api,
     ...(settings === undefined ? {} : { settings }),
+    ...(system === undefined ? {} : { system }),
   };
   return { api, resumeDeletions };
 }

@@ -71,7 +71,7 @@ describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
     assert.equal(code, 0);
     assert.match(stdout, /^NAME +INSTALLED +PACKAGES +FOR\nbrowser +no +playwright-core \d/);
     const wrong = await maxclaw(["add", "brwoser"]);
-    assert.equal(wrong.code, 1);
+    assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /maxclaw: brwoser cannot be added\. There is: browser, pdf, storage/);
     const gone = await maxclaw(["remove", "browser"]);
     assert.deepEqual([gone.code, gone.stderr], [1, "maxclaw: browser was not added here.\n"]);

@@ -116,7 +116,7 @@ test("on a full or closed disk the old version stays, there is a sentence, and w
   remount("ro");
   const closed = await world.run(["update", "--to", "0.2.0"]);
   assert.equal(closed.code, 1);
-  assert.match(closed.stderr, /update\.lock cannot be used: EROFS.* mount it for writing/);
+  assert.match(closed.stderr, /update\.lock cannot be used: its disk is mounted read-only\. Mount it for writing/);
   remount("rw,size=200m");
   const done = await world.run(["update", "--to", "0.2.0"]);
   assert.equal(done.code, 0, done.stderr);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createBudgets } from "../../../src/budgets/budgets.js";
-import { createCalendar } from "../../../src/budgets/calendar.js";
+import { createCalendar, nextDayAt } from "../../../src/budgets/calendar.js";
 import { countsOf, usageKind } from "../../../src/budgets/counters.js";
 import { type BudgetLimits, findExceeded, nothing } from "../../../src/budgets/limits.js";
 import type { Engine, Records } from "../../../src/engine/engine.js";
@@ -29,6 +29,17 @@ describe("days", () => {
     assert.deepEqual(berlin.daysBefore(at("2026-10-25T23:30:00Z"), 3), days);
     assert.deepEqual(berlin.daysBefore(at("2026-10-26T22:59:00Z"), 3), days);
     assert.deepEqual(berlin.daysBefore(at("2026-03-01T12:00:00Z"), 2), ["2026-03-01", "2026-02-28"]);
+  });
+});
+
+describe("the next day", () => {
+  test("begins at midnight there, also on days of 23 and 25 hours", () => {
+    const berlin = createCalendar("Europe/Berlin");
+    const next = (time: string) => new Date(nextDayAt(berlin, Date.parse(time))).toISOString();
+    assert.equal(next("2026-11-21T12:34:56Z"), "2026-11-21T23:00:00.000Z");
+    assert.equal(next("2026-11-21T23:00:00Z"), "2026-11-22T23:00:00.000Z");
+    assert.equal(next("2026-10-24T22:00:00Z"), "2026-10-25T23:00:00.000Z");
+    assert.equal(next("2026-03-28T23:00:00Z"), "2026-03-29T22:00:00.000Z");
   });
 });
 
@@ -175,7 +186,7 @@ describe("budgets", () => {
     const budgets = w.open({ day: { turns: 1 } });
     const day = 86_400_000;
     const start = w.clock.now;
-    for (const passed of [0, 1, 40]) {
+    for (const passed of [0, 1, 100]) {
       w.clock.now = start + passed * day;
       using budget = budgets.open(turn);
       assert.equal(budget.begin(), undefined, `day ${passed}`);
@@ -185,7 +196,7 @@ describe("budgets", () => {
     }
     const ids = () => w.usage.list().map(({ id }) => id);
     await until("senders of long ago are forgotten", () => ids().filter((id) => id.startsWith("sender")).length === 1);
-    const report = budgets.report(50);
+    const report = budgets.report(110);
     assert.deepEqual(
       report.days.map(({ day: name, turns, costUsd, unpricedCalls, senders, models }) => [
         name,
@@ -196,16 +207,81 @@ describe("budgets", () => {
         models[0]?.calls,
       ]),
       [
-        ["2026-12-31", 1, 0.5, 1, 1, 2],
+        ["2027-03-01", 1, 0.5, 1, 1, 2],
         ["2026-11-22", 1, 0.5, 1, 0, 2],
         ["2026-11-21", 1, 0.5, 1, 0, 2],
       ],
     );
     assert.deepEqual([report.total.usage.input_tokens, report.total.costUsd, report.models[0]?.calls], [45, 1.5, 6]);
-    assert.deepEqual(budgets.report(39).days.length, 1, "only the days that were asked for");
+    assert.deepEqual(budgets.report(99).days.length, 1, "only the days that were asked for");
     w.clock.now += 401 * day;
     budgets.open(turn);
     await until("years are not kept", () => ids().length === 0);
+  });
+
+  test("the report adds up who used what, and says when a budget starts again", async (t) => {
+    await using w = await world(tempFolder(t));
+    const { usage: records, clock } = w;
+    const budgets = createBudgets({
+      limits: { day: { usd: 5 }, sender: { turns: 9 }, job: { usd: 1 } },
+      jobs: { own: { usd: 3 } },
+      records,
+      calendar: createCalendar("Europe/Berlin"),
+      log: silentLog,
+      now: () => clock.now,
+    });
+    const spend = async (account: object, usd: number | undefined): Promise<void> => {
+      using budget = budgets.open({ ...turn, ...account });
+      const said = [message(), answer(10, usd)];
+      await w.engine.append(sessionOf, said, { durable: false, counts: budget.counts(said) });
+    };
+    await spend({ sender: "telegram:7" }, 0.25);
+    clock.now += 86_400_000;
+    await spend({ sender: "telegram:7" }, 0.25);
+    await spend({ sender: "telegram:8" }, undefined);
+    await spend({ sender: "webui:owner" }, 1);
+    for (const job of ["own", "other"]) await spend({ sender: undefined, job }, 0.5);
+    const { channels, senders, jobs, total, budgets: left } = budgets.report(7);
+    const amounts = (row: { readonly turns: number; readonly costUsd: number; readonly unpricedCalls: number }) => [
+      row.turns,
+      row.costUsd,
+      row.unpricedCalls,
+    ];
+    assert.deepEqual(
+      channels.map((row) => [row.channel, ...amounts(row)]),
+      [
+        ["webui", 1, 1, 0],
+        ["telegram", 3, 0.5, 1],
+      ],
+    );
+    assert.deepEqual(
+      senders.map((row) => [row.sender, ...amounts(row)]),
+      [
+        ["webui:owner", 1, 1, 0],
+        ["telegram:7", 2, 0.5, 0],
+        ["telegram:8", 1, 0, 1],
+      ],
+    );
+    assert.deepEqual(
+      jobs.map((row) => [row.job, ...amounts(row)]),
+      [
+        ["other", 1, 0.5, 0],
+        ["own", 1, 0.5, 0],
+      ],
+    );
+    assert.deepEqual(amounts(total), [6, 2.5, 1]);
+    const midnight = "2026-11-22T23:00:00.000Z";
+    assert.deepEqual(
+      left.map(({ scope, subject, limit, used, startsAgainAt }) => [scope, subject, limit, used, startsAgainAt]),
+      [
+        ["day", undefined, 5, 2.25, midnight],
+        ["sender", "telegram:7", 9, 1, midnight],
+        ["sender", "telegram:8", 9, 1, midnight],
+        ["sender", "webui:owner", 9, 1, midnight],
+        ["job", "own", 3, 0.5, midnight],
+        ["job", "other", 1, 0.5, midnight],
+      ],
+    );
   });
 
   test("what is counted is what the events say", () => {

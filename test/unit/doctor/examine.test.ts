@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { configOf } from "../../../src/config/load.js";
 import type { Check, World } from "../../../src/doctor/check.js";
-import { backupsCheck, lastBackupName } from "../../../src/doctor/checks/home/backups.js";
+import { backupsCheck } from "../../../src/doctor/checks/home/backups.js";
 import { nodeFinding } from "../../../src/doctor/checks/machine/node.js";
 import { portsCheck } from "../../../src/doctor/checks/machine/ports.js";
 import { serviceCheck } from "../../../src/doctor/checks/machine/service.js";
@@ -15,6 +15,7 @@ import { clockCheck } from "../../../src/doctor/checks/reach/clock.js";
 import { providersCheck } from "../../../src/doctor/checks/reach/providers.js";
 import { runChecks } from "../../../src/doctor/examine.js";
 import { ProviderAnswers } from "../../../src/doctor/provider-answers.js";
+import { lastBackupName } from "../../../src/offline/last-backup.js";
 
 const key = "sk-very-secret-key-0123456789";
 

@@ -1,11 +1,9 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { lastBackupName } from "../../../offline/last-backup.js";
 import { counted } from "../../../util/text/counted.js";
 import type { Check } from "../../check.js";
-
-/** Beside the journal: when the last backup was made, and where it was put. */
-export const lastBackupName = "last-backup.json";
 
 const lastBackup = z.object({ at: z.string(), file: z.string() });
 const dayMs = 86_400_000;
