@@ -18,6 +18,7 @@ import { type CronPorts, createCronOperations } from "./cron-operations.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createFileOperations, type FilePorts } from "./files/file-operations.js";
 import type { GatewayApi } from "./gateway-api.js";
+import { Inbox } from "./inbox/inbox.js";
 import { createEventOperations } from "./messages/event-operations.js";
 import { createMessageOperations } from "./messages/message-operations.js";
 import { createPairingOperations } from "./policy/pairing-operations.js";
@@ -39,6 +40,8 @@ export interface OperationPorts {
     readonly lives: SessionLives;
     readonly snapshots: StreamSnapshots;
     readonly begunDeletions: Records;
+    /** Of each job the failed run that somebody has looked at. */
+    readonly lookedRuns: Records;
     /** The session of the gateway's own events. */
     readonly systemKey: string;
   };
@@ -90,6 +93,8 @@ export function createOperations(ports: OperationPorts): Operations {
   const logEvent = async (event: EventDraft): Promise<void> => {
     await engine.append(systemKey, [event], { durable: true });
   };
+  const dead = createDeadLetters(engine, logEvent);
+  const { scheduler } = jobs;
   return {
     ...createSessionOperations({
       ...kept,
@@ -109,7 +114,8 @@ export function createOperations(ports: OperationPorts): Operations {
     ...createStatusOperations({ ...gateway, engine, budgets }),
     skills: createSkillOperations({ skills, workspace }, logEvent),
     cron: createCronOperations(jobs),
-    dead: createDeadLetters(engine),
+    dead,
+    inbox: new Inbox({ ...people, ...kept, scheduler, dead, looked: kept.lookedRuns, logEvent }),
     resumeDeletions: () => deletions.resume(),
   };
 }

@@ -12,6 +12,7 @@ import { cronRoutes } from "./routes/cron.js";
 import { deadRoutes } from "./routes/dead.js";
 import { filesRoutes } from "./routes/files.js";
 import { gatewayRoutes } from "./routes/gateway.js";
+import { inboxRoutes } from "./routes/inbox.js";
 import { mcpRoutes } from "./routes/mcp.js";
 import { messageRoutes } from "./routes/message.js";
 import { openAIRoutes, toOpenAIError } from "./routes/openai.js";
@@ -44,6 +45,7 @@ export const allRoutes: readonly Route[] = [
   ...mcpRoutes,
   ...policyRoutes,
   ...deadRoutes,
+  ...inboxRoutes,
   ...cronRoutes,
   ...skillRoutes,
   ...filesRoutes,

@@ -1,5 +1,6 @@
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
+import { draft } from "../../events/event.js";
 import { createGrants, type Grants } from "../../policy/grants.js";
 import { createPairing, type Pairing } from "../../policy/pairing.js";
 import { createPolicy, type Policy } from "../../policy/policy.js";
@@ -40,7 +41,13 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
   });
   return {
     policy,
-    pairing: createPairing(await core.engine.records.open("pairing"), { now }),
+    pairing: createPairing(await core.engine.records.open("pairing"), {
+      now,
+      onRequest({ channel, senderId }) {
+        const payload = { scope: "gateway", key: "pairing_request", to: `${channel}:${senderId}` } as const;
+        core.logEvent(draft("settings_changed", payload, { source: `channel:${channel}` }));
+      },
+    }),
     grants,
     isOwner: isOwnerIn(policy),
     owners: () => live.running.owners,

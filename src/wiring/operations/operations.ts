@@ -51,6 +51,7 @@ export async function openOperations(
       lives: core.lives,
       snapshots: core.growing.snapshots,
       begunDeletions: await core.engine.records.open("deletion"),
+      lookedRuns: await core.engine.records.open("looked_run"),
       systemKey: gatewayKey,
     },
     work: {

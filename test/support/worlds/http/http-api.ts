@@ -8,7 +8,7 @@ import type { DraftContext, GatewayEvent, StoredEvent } from "../../../../src/ev
 import type { StreamSnapshots } from "../../../../src/events/folds/stream-snapshots.js";
 import { MemoryLogs } from "./memory/logs.js";
 import { memoryEvents, memoryMessages } from "./memory/messages.js";
-import { fixedSkills, noCron, noDeadLetters, noFiles, noQuestions, oneSkill } from "./memory/nothing.js";
+import { emptyInbox, fixedSkills, noCron, noDeadLetters, noFiles, noQuestions, oneSkill } from "./memory/nothing.js";
 import { memoryPairings } from "./memory/pairings.js";
 import { memorySessions } from "./memory/sessions.js";
 import { memoryStatus } from "./memory/status.js";
@@ -41,6 +41,7 @@ export class MemoryGateway {
       skills: fixedSkills,
       cron: noCron,
       dead: noDeadLetters,
+      inbox: emptyInbox,
       ...others,
     };
     handleCommands(this.bus, this.operations);
