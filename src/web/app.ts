@@ -18,6 +18,8 @@ import { Outbox } from "./outbox/outbox.js";
 import type { OutboxStore } from "./outbox/outbox-store.js";
 import { Chats } from "./panes/chats/chats.js";
 import type { PaneHost } from "./panes/host.js";
+import { callAttention } from "./panes/inbox/attention.js";
+import { Inbox } from "./panes/inbox/inbox.js";
 import { type PaneEntry, panes } from "./panes/list.js";
 import { ask } from "./parts/dialogs.js";
 import { h } from "./parts/dom.js";
@@ -45,6 +47,7 @@ class App {
   readonly #route: Route;
   readonly #conversation: Conversation;
   readonly #chats: Chats;
+  readonly #inbox: Inbox;
   readonly #banners = createBanners(() => this.#connection.retryNow());
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
@@ -66,6 +69,8 @@ class App {
       onOpen: () => this.#onOpen(),
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
+      onInboxChanged: () => this.#inbox.refreshSoon(),
+      onSetting: (event) => this.#inbox.onSetting(event),
     });
     this.#outbox = new Outbox({
       store: kept,
@@ -86,7 +91,13 @@ class App {
       keptDrafts: this.#keptDrafts,
       announce: (text) => this.#shell.announce(text),
     });
-    this.#strangers = createStrangers(this.#http, onFailure);
+    this.#inbox = new Inbox({
+      store,
+      api: this.#api,
+      onNew: (items) => callAttention(items, (id) => this.#goToPane("inbox", id)),
+      onFailure,
+    });
+    this.#strangers = createStrangers((code) => this.#letIn(code), onFailure);
     this.#banners.element.append(this.#strangers.element);
     this.#chats = new Chats({
       store,
@@ -113,7 +124,6 @@ class App {
     this.#signOut.hidden = this.#tokens.get() === undefined;
     try {
       await this.#connection.readStatus();
-      this.#strangers.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) return this.#signIn();
       // Not there yet: the connection goes on trying.
@@ -149,6 +159,12 @@ class App {
       this.#banners.showProblems(status.problems);
     });
     this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => this.#banners.showOffline(nextAttemptAt));
+    this.#store.watch(["inbox"], ({ inbox }) => {
+      const { count, items } = inbox ?? { count: 0, items: [] };
+      this.#rail.badge("inbox", count);
+      this.#shell.showWaiting(count);
+      this.#strangers.show(items);
+    });
     this.#store.watch(["session", "chats"], ({ session, chats }) => {
       if (session === undefined) return;
       const { view, pending } = session;
@@ -209,6 +225,7 @@ class App {
     return new Host(this.#shell.paneRoot, {
       api: this.#api,
       store: this.#store,
+      refreshInbox: () => this.#inbox.refresh(),
       openChat: (key) => this.#go(key),
       openPane: (id, argument) => this.#goToPane(id, argument),
       ask,
@@ -226,7 +243,15 @@ class App {
     this.#chat.session?.resume();
     this.#outbox.resume();
     this.#chats.refresh();
-    this.#strangers.refresh();
+    void this.#inbox.refresh();
+  }
+
+  async #letIn(code: string): Promise<void> {
+    try {
+      await this.#api.post("api/pairings/approve", { code });
+    } finally {
+      await this.#inbox.refresh();
+    }
   }
 
   #onLive(event: GatewayEvent): void {
@@ -260,6 +285,7 @@ class App {
     this.#connection.close();
     this.#chat.leave();
     this.#chats.clear();
+    this.#inbox.clear();
     this.#shell.announce("");
     void this.#panes?.then((host) => host.clear());
     this.#shell.showPane(undefined);

@@ -13,6 +13,11 @@ export const frameWords = defineWords(
     newChat: "New chat",
     tokenNeeded: "Token needed",
     signOut: "Sign out",
+    waiting_one: "{n} thing waits for you",
+    waiting_many: "{n} things wait for you",
+    stranger: "{who} wants to talk to the assistant on {channel}. Their code is {code}.",
+    letIn: "Let in",
+    dismiss: "Dismiss",
     unknownPane: "There is no such page here.",
   },
   {
@@ -27,6 +32,11 @@ export const frameWords = defineWords(
     newChat: "新对话",
     tokenNeeded: "需要令牌",
     signOut: "退出登录",
+    waiting_one: "有 {n} 件事等您处理",
+    waiting_many: "有 {n} 件事等您处理",
+    stranger: "{who} 想在 {channel} 上与助手对话。对方的代码是 {code}。",
+    letIn: "允许",
+    dismiss: "关闭",
     unknownPane: "这里没有这个页面。",
   },
 );
