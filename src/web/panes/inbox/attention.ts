@@ -63,13 +63,13 @@ export function chime(): void {
   volume.connect(context.destination);
   volume.gain.setValueAtTime(0.08, context.currentTime);
   volume.gain.exponentialRampToValueAtTime(0.001, context.currentTime + 0.5);
-  const notes = [660, 880].map((frequency, index) => {
+  for (const [index, frequency] of [660, 880].entries()) {
     const note = context.createOscillator();
     note.frequency.value = frequency;
     note.connect(volume);
     note.start(context.currentTime + index * 0.2);
     note.stop(context.currentTime + index * 0.2 + 0.25);
-    return note;
-  });
-  notes.at(-1)?.addEventListener("ended", () => void context.close());
+  }
+  // Also where the browser lets nothing be heard before a press.
+  setTimeout(() => void context.close(), 1000);
 }

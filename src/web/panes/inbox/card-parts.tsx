@@ -36,7 +36,7 @@ export function useWork(world: PaneWorld): Work {
 export function CardHead({ heading, at }: { readonly heading: string; readonly at: string }) {
   return (
     <div class="inbox-head">
-      <h3>{heading}</h3>
+      <h2>{heading}</h2>
       <time class="muted" dateTime={at} title={inboxWords.t("since", { time: momentOf(new Date(at)) })}>
         {momentOf(new Date(at))}
       </time>

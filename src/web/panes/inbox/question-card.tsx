@@ -1,4 +1,5 @@
 import { momentOf } from "../../parts/format.js";
+import { Field } from "../parts/controls.js";
 import { CardHead, CardProblem, chatTitleOf, OpenChat, useWork, type Work } from "./card-parts.js";
 import type { InboxQuestion } from "./inbox-items.js";
 import type { CardProps } from "./inbox-pane.js";
@@ -112,15 +113,14 @@ function OwnWords({ question: { allowCustom, options, requestId }, work, reply }
   );
 }
 
-function Secrets({ question: { fields, requestId }, work, reply }: FormProps) {
+function Secrets({ question: { fields }, work, reply }: FormProps) {
   if (fields.length === 0) return undefined;
   return (
     <form class="inbox-form" onSubmit={(event) => reply({ values: valuesOf(event) })}>
       {fields.map((name) => (
-        <div class="field" key={name}>
-          <label for={`${requestId}-${name}`}>{name}</label>
-          <input type="password" name={name} id={`${requestId}-${name}`} required autocomplete="off" />
-        </div>
+        <Field key={name} label={name}>
+          {(ids) => <input type="password" name={name} {...ids} required autocomplete="off" />}
+        </Field>
       ))}
       <p class="field-hint">{t("secretNote")}</p>
       <button type="submit" class="choice primary" disabled={work.isBusy}>
