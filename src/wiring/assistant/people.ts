@@ -45,7 +45,7 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
       now,
       onRequest({ channel, senderId }) {
         const payload = { scope: "gateway", key: "pairing_request", to: `${channel}:${senderId}` } as const;
-        core.logEvent(draft("settings_changed", payload, { source: `channel:${channel}` }));
+        core.logEvent(draft("settings_changed", payload, { source: "gateway" }));
       },
     }),
     grants,
