@@ -1,5 +1,6 @@
 import type { DeadLetter, Engine } from "../engine/engine.js";
 import { RequestError } from "../errors.js";
+import { draft, type EventDraft } from "../events/event.js";
 import { cutText } from "../util/text/cut-text.js";
 
 /** A message or a reply that was given up, as a line of a list. */
@@ -42,7 +43,14 @@ export interface DeadLettersApi {
 
 const beginLength = 80;
 
-export function createDeadLetters({ dead }: Pick<Engine, "dead">): DeadLettersApi {
+export function createDeadLetters(
+  { dead }: Pick<Engine, "dead">,
+  logEvent: (event: EventDraft) => Promise<void>,
+): DeadLettersApi {
+  const logEnd = (id: string, end: "sent again" | "dropped"): Promise<void> =>
+    logEvent(
+      draft("settings_changed", { scope: "gateway", key: "dead_letter", from: id, to: end }, { source: "client" }),
+    );
   return {
     list: async () => (await dead.list()).map(toSummary),
     async show(id) {
@@ -53,9 +61,11 @@ export function createDeadLetters({ dead }: Pick<Engine, "dead">): DeadLettersAp
     },
     async redrive(id) {
       if (!(await dead.redrive(id))) throw notFound(id);
+      await logEnd(id, "sent again");
     },
     async drop(id) {
       if (!(await dead.drop(id))) throw notFound(id);
+      await logEnd(id, "dropped");
     },
   };
 }

@@ -2,6 +2,7 @@ import type { CommandsApi } from "./commands/commands-api.js";
 import type { CronApi } from "./cron-api.js";
 import type { DeadLettersApi } from "./dead-letters.js";
 import type { FilesApi } from "./files/files-api.js";
+import type { InboxApi } from "./inbox/inbox-api.js";
 import type { McpApi } from "./mcp-api.js";
 import type { EventsApi } from "./messages/events-api.js";
 import type { MessagesApi } from "./messages/messages-api.js";
@@ -40,6 +41,9 @@ export interface GatewayApi
 
   /** Browsers that are signed in. */
   readonly devices: DevicesApi;
+
+  /** Everything that waits for a person. */
+  readonly inbox: InboxApi;
 
   /** The servers that tools come from, where there can be some. */
   readonly mcp?: McpApi;

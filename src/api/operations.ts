@@ -20,6 +20,7 @@ import { type CronPorts, createCronOperations } from "./cron-operations.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createFileOperations, type FilePorts } from "./files/file-operations.js";
 import type { GatewayApi } from "./gateway-api.js";
+import { Inbox } from "./inbox/inbox.js";
 import { createEventOperations } from "./messages/event-operations.js";
 import { createMessageOperations } from "./messages/message-operations.js";
 import { createDeviceOperations } from "./policy/device-operations.js";
@@ -45,6 +46,8 @@ export interface OperationPorts {
     readonly marks: SessionPorts["marks"];
     readonly unread: SessionPorts["unread"];
     readonly search: SessionPorts["search"];
+    /** Of each job the failed run that somebody has looked at. */
+    readonly lookedRuns: Records;
     /** The session of the gateway's own events. */
     readonly systemKey: string;
   };
@@ -98,6 +101,8 @@ export function createOperations(ports: OperationPorts): Operations {
   const logEvent = async (event: EventDraft): Promise<void> => {
     await engine.append(systemKey, [event], { durable: true });
   };
+  const dead = createDeadLetters(engine, logEvent);
+  const { scheduler } = jobs;
   return {
     ...createSessionOperations({
       ...kept,
@@ -117,8 +122,9 @@ export function createOperations(ports: OperationPorts): Operations {
     ...createStatusOperations({ ...gateway, engine, budgets }),
     skills: createSkillOperations({ skills, workspace }, logEvent),
     cron: createCronOperations(jobs),
-    dead: createDeadLetters(engine),
     devices: createDeviceOperations(people, logEvent),
+    dead,
+    inbox: new Inbox({ ...people, ...kept, scheduler, dead, looked: kept.lookedRuns, logEvent }),
     resumeDeletions: () => deletions.resume(),
   };
 }

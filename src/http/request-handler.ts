@@ -16,6 +16,7 @@ import { deadRoutes } from "./routes/dead.js";
 import { deviceRoutes } from "./routes/device.js";
 import { filesRoutes } from "./routes/files.js";
 import { gatewayRoutes } from "./routes/gateway.js";
+import { inboxRoutes } from "./routes/inbox.js";
 import { mcpRoutes } from "./routes/mcp.js";
 import { messageRoutes } from "./routes/message.js";
 import { openAIRoutes, toOpenAIError } from "./routes/openai.js";
@@ -51,6 +52,7 @@ export const allRoutes: readonly Route[] = [
   ...policyRoutes,
   ...deviceRoutes,
   ...deadRoutes,
+  ...inboxRoutes,
   ...cronRoutes,
   ...skillRoutes,
   ...filesRoutes,

@@ -49,6 +49,8 @@ export interface Pairing {
    * @throws {RequestError} 429 after 10 wrong codes in 10 minutes, no matter who tried them, for the rest of that time
    */
   approve(code: string): Promise<PairedSender | undefined>;
+  /** No new code for a day, and no word: the sender is not told. False for an unknown or expired code. */
+  refuse(code: string): Promise<boolean>;
   /** False when the sender was not paired. */
   revoke(channel: string, senderId: string): Promise<boolean>;
   isPaired(channel: string, senderId: string): boolean;
@@ -58,6 +60,7 @@ export interface Pairing {
 // Without I, L and O, and without 0 and 1, which people mix up.
 const alphabet = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const validMs = 10 * 60_000;
+const refusedMs = 24 * 3_600_000;
 const wrongTries = 10;
 const waitingPerChannel = 3;
 const rememberedDropped = 200;
@@ -70,6 +73,8 @@ const waitingRecord = z.object({
   createdAt: z.number(),
   /** When the sender last wrote; the place among those who wait. */
   askedAt: z.number(),
+  /** An owner has refused them: until then they get no other code, and nobody sees that they wait. */
+  refusedUntil: z.number().optional(),
 });
 type Waiting = z.infer<typeof waitingRecord>;
 
@@ -84,20 +89,28 @@ const pairedRecord = z.object({
   pairedAt: z.string(),
 });
 
-export function createPairing(records: PairingRecords, options: { readonly now: () => number }): Pairing {
-  return new StoredPairing(records, options.now);
+export interface PairingOptions {
+  readonly now: () => number;
+  /** Somebody waits who has got a code just now. */
+  readonly onRequest?: (sender: { readonly channel: string; readonly senderId: string }) => void;
+}
+
+export function createPairing(records: PairingRecords, options: PairingOptions): Pairing {
+  return new StoredPairing(records, options);
 }
 
 class StoredPairing implements Pairing {
   readonly #records: PairingRecords;
   readonly #now: () => number;
+  readonly #onRequest: PairingOptions["onRequest"];
   /** Codes that lost their place but were already told: asking again must not make a chat window fill up. */
   readonly #dropped = new LRUCache<string, Waiting>({ max: rememberedDropped });
   readonly #changes = new InOrder();
 
-  constructor(records: PairingRecords, now: () => number) {
+  constructor(records: PairingRecords, { now, onRequest }: PairingOptions) {
     this.#records = records;
     this.#now = now;
+    this.#onRequest = onRequest;
   }
 
   request(channel: string, senderId: string, senderName?: string): ReturnType<Pairing["request"]> {
@@ -119,6 +132,7 @@ class StoredPairing implements Pairing {
       this.#dropped.delete(id);
       // Another node may have been asked at the same time: then that one tells the code.
       const code = waitingRecord.safeParse(stored).data?.code ?? entry.code;
+      if (code === entry.code) this.#onRequest?.({ channel, senderId });
       return { code, isNew: code === entry.code && code !== earlier?.code };
     });
   }
@@ -136,6 +150,15 @@ class StoredPairing implements Pairing {
       await this.#records.delete(waitingId(match));
       await this.#giveTryBack(at);
       return paired;
+    });
+  }
+
+  refuse(code: string): Promise<boolean> {
+    return this.#changes.run(async () => {
+      const match = this.#waitingWith(code);
+      if (match === undefined) return false;
+      await this.#records.put(waitingId(match), { ...match, refusedUntil: this.#now() + refusedMs });
+      return true;
     });
   }
 
@@ -158,7 +181,7 @@ class StoredPairing implements Pairing {
   list(): ReturnType<Pairing["list"]> {
     return {
       waiting: this.#waiting()
-        .filter((entry) => this.#isValid(entry))
+        .filter((entry) => this.#isOpen(entry))
         .map(toRequest),
       paired: this.#records
         .list()
@@ -167,8 +190,12 @@ class StoredPairing implements Pairing {
     };
   }
 
-  #isValid(entry: Waiting): boolean {
-    return this.#now() < entry.createdAt + validMs;
+  #isValid({ createdAt, refusedUntil = createdAt + validMs }: Waiting): boolean {
+    return this.#now() < refusedUntil;
+  }
+
+  #isOpen(entry: Waiting): boolean {
+    return entry.refusedUntil === undefined && this.#isValid(entry);
   }
 
   #waiting(): Waiting[] {
@@ -182,14 +209,14 @@ class StoredPairing implements Pairing {
   #waitingWith(code: string): Waiting | undefined {
     const wanted = code.toUpperCase().replace(/[\s-]/g, "");
     // Every entry is compared, so that the time taken says nothing about how close a guess was.
-    const [match] = this.#waiting().filter((entry) => isSameSecret(wanted, entry.code) && this.#isValid(entry));
+    const [match] = this.#waiting().filter((entry) => isSameSecret(wanted, entry.code) && this.#isOpen(entry));
     return match;
   }
 
   async #makeRoom(channel: string): Promise<void> {
     for (const entry of this.#waiting().filter((each) => !this.#isValid(each)))
       await this.#records.delete(waitingId(entry));
-    const inChannel = this.#waiting().filter((entry) => entry.channel === channel);
+    const inChannel = this.#waiting().filter((entry) => entry.channel === channel && this.#isOpen(entry));
     for (const entry of inChannel.slice(0, Math.max(0, inChannel.length - waitingPerChannel + 1))) {
       await this.#records.delete(waitingId(entry));
       this.#rememberDropped(entry);

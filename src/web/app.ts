@@ -18,6 +18,8 @@ import type { OutboxStore } from "./outbox/outbox-store.js";
 import { Chats } from "./panes/chats/chats.js";
 import { DeviceButtons } from "./panes/devices/device-buttons.js";
 import type { PaneHost } from "./panes/host.js";
+import { callAttention } from "./panes/inbox/attention.js";
+import { Inbox } from "./panes/inbox/inbox.js";
 import { type PaneEntry, panes } from "./panes/list.js";
 import { ask } from "./parts/dialogs.js";
 import { OpenChat } from "./session/open-chat.js";
@@ -44,6 +46,7 @@ class App {
   readonly #route: Route;
   readonly #conversation: Conversation;
   readonly #chats: Chats;
+  readonly #inbox: Inbox;
   readonly #banners = createBanners(() => this.#connection.retryNow());
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
@@ -65,6 +68,8 @@ class App {
       onOpen: () => this.#onOpen(),
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
+      onInboxChanged: () => this.#inbox.refreshSoon(),
+      onSetting: (event) => this.#inbox.onSetting(event),
     });
     this.#outbox = new Outbox({
       store: kept,
@@ -85,7 +90,13 @@ class App {
       keptDrafts: this.#keptDrafts,
       announce: (text) => this.#shell.announce(text),
     });
-    this.#strangers = createStrangers(this.#http, onFailure);
+    this.#inbox = new Inbox({
+      store,
+      api: this.#api,
+      onNew: (items) => callAttention(items, (id) => this.#goToPane("inbox", id)),
+      onFailure,
+    });
+    this.#strangers = createStrangers((code) => this.#letIn(code), onFailure);
     this.#banners.element.append(this.#strangers.element);
     this.#chats = new Chats({
       store,
@@ -118,7 +129,6 @@ class App {
     try {
       await this.#connection.readStatus();
       this.#devices.refresh();
-      this.#strangers.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) return this.#signIn();
       // Not there yet: the connection goes on trying.
@@ -153,6 +163,12 @@ class App {
       this.#banners.showProblems(status.problems);
     });
     this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => this.#banners.showOffline(nextAttemptAt));
+    this.#store.watch(["inbox"], ({ inbox }) => {
+      const { count, items } = inbox ?? { count: 0, items: [] };
+      this.#rail.badge("inbox", count);
+      this.#shell.showWaiting(count);
+      this.#strangers.show(items);
+    });
     this.#store.watch(["session", "chats"], ({ session, chats }) => {
       if (session === undefined) return;
       const { view, pending } = session;
@@ -213,6 +229,7 @@ class App {
     return new Host(this.#shell.paneRoot, {
       api: this.#api,
       store: this.#store,
+      refreshInbox: () => this.#inbox.refresh(),
       openChat: (key) => this.#go(key),
       openPane: (id, argument) => this.#goToPane(id, argument),
       ask,
@@ -230,7 +247,15 @@ class App {
     this.#chat.session?.resume();
     this.#outbox.resume();
     this.#chats.refresh();
-    this.#strangers.refresh();
+    void this.#inbox.refresh();
+  }
+
+  async #letIn(code: string): Promise<void> {
+    try {
+      await this.#api.post("api/pairings/approve", { code });
+    } finally {
+      await this.#inbox.refresh();
+    }
   }
 
   #onLive(event: GatewayEvent): void {
@@ -265,6 +290,7 @@ class App {
     this.#connection.close();
     this.#chat.leave();
     this.#chats.clear();
+    this.#inbox.clear();
     this.#shell.announce("");
     void this.#panes?.then((host) => host.clear());
     this.#shell.showPane(undefined);

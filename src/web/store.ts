@@ -1,5 +1,6 @@
 import type { StatusView } from "./gateway/gateway-views.js";
 import type { SessionListView } from "./panes/chats/session-list.js";
+import type { InboxList } from "./panes/inbox/inbox-items.js";
 import type { SessionState } from "./session/view-state.js";
 
 /** What the page knows, each part replaced and never changed in place. */
@@ -10,6 +11,8 @@ export interface Known {
   readonly session: SessionState | undefined;
   readonly chats: SessionListView;
   readonly status: StatusView | undefined;
+  /** What waits for a person; `undefined` before it is read. */
+  readonly inbox: InboxList | undefined;
   /** When the next attempt to connect starts (Unix ms); `undefined` while there is a connection. */
   readonly nextAttemptAt: number | undefined;
 }
@@ -26,6 +29,7 @@ export class Store {
     session: undefined,
     chats: { entries: [], total: 0 },
     status: undefined,
+    inbox: undefined,
     nextAttemptAt: undefined,
   };
   readonly #watchers: Watcher[] = [];

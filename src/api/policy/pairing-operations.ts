@@ -11,13 +11,13 @@ export function createPairingOperations(pairing: Pairing, logEvent: (event: Even
     listPairings: () => pairing.list(),
     async approvePairing(code) {
       const paired = await pairing.approve(code);
-      if (paired === undefined)
-        throw new RequestError(`No one is waiting with the code ${code}. Codes are valid for 10 minutes.`, {
-          status: 404,
-          code: "not_found",
-        });
+      if (paired === undefined) throw unknownCode(code);
       await logChange({ to: `${paired.channel}:${paired.senderId}` });
       return paired;
+    },
+    async refusePairing(code) {
+      if (!(await pairing.refuse(code))) throw unknownCode(code);
+      await logChange({ to: "refused" });
     },
     async revokePairing(channel, senderId) {
       if (!(await pairing.revoke(channel, senderId)))
@@ -25,4 +25,11 @@ export function createPairingOperations(pairing: Pairing, logEvent: (event: Even
       await logChange({ from: `${channel}:${senderId}`, to: "" });
     },
   };
+}
+
+function unknownCode(code: string): RequestError {
+  return new RequestError(`No one is waiting with the code ${code}. Codes are valid for 10 minutes.`, {
+    status: 404,
+    code: "not_found",
+  });
 }

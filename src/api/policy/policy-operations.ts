@@ -4,6 +4,7 @@ import { draft, type EventDraft } from "../../events/event.js";
 import type { AnswerOutcome, Answers } from "../../inbound/answers.js";
 import type { Grants } from "../../policy/grants.js";
 import type { PolicyApi, PolicyView } from "./policy-api.js";
+import { toWaitingQuestion } from "./waiting-question.js";
 
 export interface PolicyPorts {
   readonly questions: OpenQuestions;
@@ -27,19 +28,7 @@ export function createPolicyOperations(
 ): PolicyApi {
   const owner = { channel: "client", senderId: "owner", isOwner: true, isPrivate: true };
   return {
-    listQuestions: () =>
-      questions.list().map(({ sessionKey, asked }) => ({
-        sessionKey,
-        requestId: asked.request_id,
-        kind: asked.kind,
-        question: asked.question,
-        options: asked.options.map(({ id, label }) => ({ id, label })),
-        ...(asked.approver === undefined ? {} : { approver: asked.approver }),
-        fields: asked.fields ?? [],
-        allowCustom: asked.allow_custom,
-        ...(asked.input === undefined ? {} : { input: asked.input }),
-        expiresAt: asked.expires_at,
-      })),
+    listQuestions: () => questions.list().map(toWaitingQuestion),
 
     async answerQuestion({ sessionKey, requestId, answer = "", values }) {
       const outcome = await answers.answer({ sessionKey, requestId, text: answer, values }, owner);

@@ -3,7 +3,7 @@ import { bodyOf, paramOf, sendJson, sendSlowJson } from "../exchange.js";
 import { integerOf } from "../target.js";
 import type { Route } from "./routes.js";
 
-const approveBody = z.object({ code: z.string().trim().min(1).max(100) });
+const codeBody = z.object({ code: z.string().trim().min(1).max(100) });
 
 /** Status, pairing, the ledger and metrics. */
 export const gatewayRoutes: readonly Route[] = [
@@ -13,8 +13,17 @@ export const gatewayRoutes: readonly Route[] = [
     method: "POST",
     path: "/api/pairings/approve",
     handle: async (x) => {
-      const { code } = await bodyOf(x, approveBody);
+      const { code } = await bodyOf(x, codeBody);
       sendJson(x.response, 200, await x.api.approvePairing(code));
+    },
+  },
+  {
+    method: "POST",
+    path: "/api/pairings/refuse",
+    handle: async (x) => {
+      const { code } = await bodyOf(x, codeBody);
+      await x.api.refusePairing(code);
+      sendJson(x.response, 200, { ok: true });
     },
   },
   {

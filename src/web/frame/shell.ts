@@ -21,21 +21,19 @@ export interface Shell {
   showModel(status: { readonly model: string; readonly isStandIn: boolean }): void;
   /** Read out by screen readers; not visible. */
   announce(text: string): void;
+  /** In front of the document's title, and as a dot where the rail is out of sight. */
+  showWaiting(count: number): void;
   closeDrawer(): void;
 }
 
 export function createShell({ side, banners, conversation }: ShellParts): Shell {
   const t = frameWords.t;
   const standInText = t("standInHint");
-  const menu = h(
-    "button",
-    { type: "button", class: "icon-button menu", "aria-label": t("menu"), "aria-controls": "side" },
-    icon("menu"),
-  );
+  const menu = createMenu();
   const title = h("h1", { class: "title" });
   const model = h("span", { class: "chip model", hidden: true });
   const standIn = h("span", { class: "chip stand-in", title: standInText, hidden: true }, t("standIn"));
-  const header = h("header", { class: "header" }, menu, title, standIn, model);
+  const header = h("header", { class: "header" }, menu.element, title, standIn, model);
   const hint = h("p", { class: "muted" });
   const welcome = h("div", { class: "welcome", hidden: true }, h("h2", {}, t("welcome")), hint);
   const paneRoot = h("div", { class: "pane-root", hidden: true });
@@ -49,24 +47,20 @@ export function createShell({ side, banners, conversation }: ShellParts): Shell 
     ...conversation,
   );
   const pane = h("div", { class: "side", id: "side" }, ...side);
-  const skip = h("a", { class: "skip", href: "#main" }, t("skip"));
-  skip.addEventListener("click", (event) => {
-    // The address names the chat.
-    event.preventDefault();
-    main.focus();
-  });
+  const skip = createSkip(main);
   const backdrop = h("div", { class: "backdrop" });
   const announcer = h("div", { class: "off-screen", "aria-live": "polite" });
   const element = h("div", { class: "shell" }, skip, pane, backdrop, main, announcer);
-  const setDrawer = createDrawer({ shell: element, main, pane, menu });
+  const setDrawer = createDrawer({ shell: element, main, pane, menu: menu.element });
   backdrop.addEventListener("click", () => setDrawer(false));
 
   let paneTitle: string | undefined;
   let chatTitle = "";
+  let waiting = 0;
   const showTitle = (): void => {
     const text = paneTitle ?? chatTitle;
     setText(title, text);
-    document.title = `${text} · maxclaw`;
+    document.title = `${waiting === 0 ? "" : `(${waiting}) `}${text} · maxclaw`;
   };
 
   return {
@@ -90,8 +84,43 @@ export function createShell({ side, banners, conversation }: ShellParts): Shell 
       standIn.hidden = !status.isStandIn;
       setText(hint, status.isStandIn ? standInText : "");
     },
+    showWaiting(count) {
+      waiting = count;
+      menu.showWaiting(count);
+      showTitle();
+    },
     announce: (text) => setText(announcer, text.slice(0, 500)),
     closeDrawer: () => setDrawer(false),
+  };
+}
+
+function createSkip(main: HTMLElement): HTMLElement {
+  const skip = h("a", { class: "skip", href: "#main" }, frameWords.t("skip"));
+  skip.addEventListener("click", (event) => {
+    // The address names the chat.
+    event.preventDefault();
+    main.focus();
+  });
+  return skip;
+}
+
+/** Where the rail is out of sight its badge is a dot here. */
+function createMenu() {
+  const badge = h("span", { class: "menu-badge", hidden: true });
+  const label = frameWords.t("menu");
+  const element = h(
+    "button",
+    { type: "button", class: "icon-button menu", "aria-label": label, "aria-controls": "side" },
+    icon("menu"),
+    badge,
+  );
+  return {
+    element,
+    showWaiting(count: number): void {
+      badge.hidden = count === 0;
+      const waiting = frameWords.count(count, "waiting_one", "waiting_many");
+      element.setAttribute("aria-label", count === 0 ? label : `${label}, ${waiting}`);
+    },
   };
 }
 

@@ -1,27 +1,27 @@
-import type { GatewayHttp } from "../gateway/gateway-http.js";
-import type { StrangerView } from "../gateway/gateway-views.js";
+import type { InboxItem } from "../panes/inbox/inbox-items.js";
 import { h, icon } from "../parts/dom.js";
 import { frameWords } from "./words.js";
 
 /** Those who wait to be let in, as cards above the conversation. */
 export interface Strangers {
   readonly element: HTMLElement;
-  /** Looks who waits. Failures are nobody's concern: the next look comes. */
-  refresh(): void;
+  /** Those of the inbox. */
+  show(items: readonly InboxItem[]): void;
 }
 
-const lookMs = 20_000;
-
+/** `letIn` resolves once the inbox is read again. */
 export function createStrangers(
-  http: Pick<GatewayHttp, "strangers" | "letIn">,
+  letIn: (code: string) => Promise<unknown>,
   onFailure: (error: unknown) => void,
 ): Strangers {
+  const { t } = frameWords;
   const element = h("div", { class: "strangers", role: "status" });
   const dismissed = new Set<string>();
+  let waiting: readonly InboxItem[] = [];
   let shown = "";
 
-  function draw(waiting: readonly StrangerView[]): void {
-    const open = waiting.filter(({ code }) => !dismissed.has(code));
+  function draw(): void {
+    const open = waiting.filter(({ kind, id }) => kind === "stranger" && !dismissed.has(id));
     const now = JSON.stringify(open);
     // A card that is drawn again would lose the focus of its button.
     if (now === shown) return;
@@ -29,33 +29,36 @@ export function createStrangers(
     element.replaceChildren(...open.map(card));
   }
 
-  function card(stranger: StrangerView): HTMLElement {
-    const { code, channel, senderId, senderName } = stranger;
-    const who = senderName === undefined ? senderId : `${senderName} (${senderId})`;
-    const letIn = h("button", { type: "button", class: "link" }, frameWords.t("letIn"));
-    const dismiss = h(
-      "button",
-      { type: "button", class: "icon-button", "aria-label": frameWords.t("dismiss") },
-      icon("close"),
-    );
-    const text = h("span", {}, frameWords.t("stranger", { who, channel, code }));
-    letIn.addEventListener("click", () => {
-      letIn.disabled = true;
-      http.letIn(code).catch(onFailure).finally(refresh);
+  function card({ id, name: code, channel, senderId, title }: InboxItem): HTMLElement {
+    const who = title === senderId ? senderId : `${title} (${senderId})`;
+    const button = h("button", { type: "button", class: "link" }, t("letIn"));
+    const dismiss = h("button", { type: "button", class: "icon-button", "aria-label": t("dismiss") }, icon("close"));
+    button.addEventListener("click", () => {
+      button.disabled = true;
+      letIn(code)
+        .catch(onFailure)
+        .finally(() => {
+          button.disabled = false;
+        });
     });
     dismiss.addEventListener("click", () => {
-      dismissed.add(code);
-      refresh();
+      dismissed.add(id);
+      draw();
     });
-    return h("div", { class: "banner problem stranger" }, text, letIn, dismiss);
+    return h(
+      "div",
+      { class: "banner problem stranger" },
+      h("span", {}, t("stranger", { who, channel, code })),
+      button,
+      dismiss,
+    );
   }
 
-  function refresh(): void {
-    http.strangers().then(draw, () => undefined);
-  }
-
-  setInterval(() => {
-    if (document.visibilityState === "visible") refresh();
-  }, lookMs);
-  return { element, refresh };
+  return {
+    element,
+    show(items) {
+      waiting = items;
+      draw();
+    },
+  };
 }

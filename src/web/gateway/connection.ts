@@ -2,6 +2,7 @@ import { type Client, createClient } from "../../client/client.js";
 import { ClientError } from "../../client/client-error.js";
 import type { UploadedFile } from "../../client/upload.js";
 import type { EventType } from "../../events/catalogue.js";
+import type { EventOf, GatewayEvent } from "../../events/event.js";
 import type { Store } from "../store.js";
 import { Unauthorized } from "./api.js";
 import type { GatewayHttp } from "./gateway-http.js";
@@ -11,6 +12,9 @@ interface ConnectionListeners {
   onUnauthorized(error: Unauthorized): void;
   /** Something has happened in one of the chats, be it open or not. */
   onChatsChanged(): void;
+  /** Something may wait for a person that did not before, or wait no more. */
+  onInboxChanged(): void;
+  onSetting(event: EventOf<"settings_changed">): void;
 }
 
 /** Events after which the list of chats may look different. */
@@ -21,6 +25,17 @@ const listEvents: readonly EventType[] = [
   "session_history_changed",
   "session_state_changed",
   "session_marks_changed",
+];
+
+/** Events of chats after which something else may wait for a person. */
+const inboxEvents: readonly EventType[] = [
+  "human_input_asked",
+  "human_input_answered",
+  "schedule_run_changed",
+  "outbound_delivery_changed",
+  "turn_execution_failed",
+  "error_occurred",
+  "session_state_changed",
 ];
 
 /** The page's connection to the gateway. It tells the store how the gateway is and when the next attempt starts. */
@@ -61,7 +76,7 @@ export class Connection {
       if (!wasOpen) this.#findRefusal();
       wasOpen = false;
     });
-    client.subscribe("*", this.#listeners.onChatsChanged, { types: listEvents });
+    this.#follow(client);
     this.#client = client;
     return client;
   }
@@ -85,12 +100,28 @@ export class Connection {
     this.#store.put({ status: await this.#http.status() });
   }
 
+  #follow(client: Client): void {
+    const { onChatsChanged, onInboxChanged, onSetting } = this.#listeners;
+    const ofChats = (event: GatewayEvent): void => {
+      if (listEvents.includes(event.type)) onChatsChanged();
+      if (inboxEvents.includes(event.type) && !isOnItsWay(event)) onInboxChanged();
+    };
+    client.subscribe<EventType>("*", ofChats, { types: [...listEvents, ...inboxEvents] });
+    client.subscribe("system", onSetting, { types: ["settings_changed"] });
+  }
+
   /** A refused upgrade does not say why: the HTTP side does. */
   #findRefusal(): void {
     this.#http.status().catch((error: unknown) => {
       if (error instanceof Unauthorized) this.#listeners.onUnauthorized(error);
     });
   }
+}
+
+/** Each message goes through these on its way out: nobody waits for it. */
+function isOnItsWay(event: GatewayEvent): boolean {
+  if (event.type !== "outbound_delivery_changed") return false;
+  return event.payload.status !== "dead_letter" && event.payload.status !== "refused";
 }
 
 /** Always the gateway that served this page: the address bar has no say in where the token goes. */

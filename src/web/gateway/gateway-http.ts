@@ -1,14 +1,11 @@
-import { isEventShaped, isRecord } from "../../client/frames.js";
+import { isEventShaped } from "../../client/frames.js";
 import type { GatewayEvent } from "../../events/event.js";
 import { type Api, type JsonObject, recordsIn } from "./api.js";
-import type { StatusView, StrangerView } from "./gateway-views.js";
+import type { StatusView } from "./gateway-views.js";
 
 /** The routes that the chat reads over HTTP. */
 export interface GatewayHttp {
   status(): Promise<StatusView>;
-  /** Who waits to be let in. */
-  strangers(): Promise<readonly StrangerView[]>;
-  letIn(code: string): Promise<void>;
   /** Stored events with seq > fromSequence. */
   events(sessionKey: string, fromSequence: number, limit: number): Promise<readonly GatewayEvent[]>;
   /** A file that the people of a session were given. */
@@ -20,13 +17,6 @@ export function createGatewayHttp(api: Api): GatewayHttp {
   return {
     async status() {
       return statusOf(await api.get("api/status"));
-    },
-    async strangers() {
-      const { waiting } = await api.get("api/pairings");
-      return Array.isArray(waiting) ? waiting.filter(isStranger) : [];
-    },
-    async letIn(code) {
-      await api.post("api/pairings/approve", { code });
     },
     async events(sessionKey, fromSequence, limit) {
       const { events } = await api.get(ofSession(sessionKey, `events?from_sequence=${fromSequence}&limit=${limit}`));
@@ -49,8 +39,4 @@ function statusOf({ model, provider, problems, channels }: JsonObject): StatusVi
     isStandIn: provider === "offline",
     problems: [...lost, ...others],
   };
-}
-
-function isStranger(value: unknown): value is StrangerView {
-  return isRecord(value) && [value.code, value.channel, value.senderId].every((text) => typeof text === "string");
 }

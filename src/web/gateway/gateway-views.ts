@@ -3,11 +3,3 @@ export interface StatusView {
   readonly isStandIn: boolean;
   readonly problems: readonly string[];
 }
-
-/** Somebody whom the gateway does not know wants to talk to the assistant. */
-export interface StrangerView {
-  readonly code: string;
-  readonly channel: string;
-  readonly senderId: string;
-  readonly senderName: string | undefined;
-}

@@ -1,5 +1,6 @@
 import type { FunctionComponent } from "preact";
 import type { IconName } from "../parts/dom.js";
+import { inboxWords } from "./inbox/words.js";
 import { jobsWords } from "./jobs/words.js";
 import { systemWords } from "./system/words.js";
 import { usageWords } from "./usage/words.js";
@@ -28,6 +29,14 @@ export interface PaneEntry {
 
 /** Every pane, in the order in which they are shown. To add one: its folder, and a line here. */
 export const panes: readonly PaneEntry[] = [
+  {
+    id: "inbox",
+    icon: "inbox",
+    area: "rail",
+    title: () => inboxWords.t("title"),
+    about: () => inboxWords.t("about"),
+    load: async () => (await import("./inbox/inbox-pane.js")).InboxPane,
+  },
   {
     id: "jobs",
     icon: "clock",

@@ -6,6 +6,8 @@ import type { Store } from "../store.js";
 export interface PaneWorld {
   readonly api: Api;
   readonly store: Store;
+  /** Reads what waits for a person again. Never rejects. */
+  refreshInbox(): Promise<void>;
   openChat(key: string): void;
   openPane(id: string, argument?: string): void;
   /** Resolves with the text (empty where none was asked for), or with `undefined` when the reader cancels. */

@@ -1,5 +1,6 @@
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
+import { draft } from "../../events/event.js";
 import { Devices } from "../../policy/devices/devices.js";
 import { Invitations } from "../../policy/devices/invitations.js";
 import { createGrants, type Grants } from "../../policy/grants.js";
@@ -48,7 +49,13 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
     policy,
     devices: new Devices(signedIn, { now, token, idleDays: () => live.running.gateway.sessionDays }),
     invitations: new Invitations(signedIn, now),
-    pairing: createPairing(await core.engine.records.open("pairing"), { now }),
+    pairing: createPairing(await core.engine.records.open("pairing"), {
+      now,
+      onRequest({ channel, senderId }) {
+        const payload = { scope: "gateway", key: "pairing_request", to: `${channel}:${senderId}` } as const;
+        core.logEvent(draft("settings_changed", payload, { source: "gateway" }));
+      },
+    }),
     grants,
     isOwner: isOwnerIn(policy),
     owners: () => live.running.owners,

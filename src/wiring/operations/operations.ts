@@ -57,6 +57,7 @@ export async function openOperations(
       begunDeletions: await core.engine.records.open("deletion"),
       ...(await openMarked(core, now)),
       search: openSearch(options, core, releases),
+      lookedRuns: await core.engine.records.open("looked_run"),
       systemKey: gatewayKey,
     },
     work: {

@@ -609,6 +609,7 @@ test("a platform's connection, its strangers and each reply's way are told", asy
   assert.deepEqual(
     t.of("settings_changed").map(({ payload }) => payload),
     [
+      { scope: "gateway", key: "pairing_request", to: "telegram:42" },
       { scope: "gateway", key: "pairing", to: "telegram:42" },
       { scope: "gateway", key: "pairing", from: "telegram:42", to: "" },
     ],

@@ -225,3 +225,32 @@ test("of two nodes that take a pairing back at once one has done it", async () =
   const revoked = await Promise.all(nodes.map((node) => node.revoke("telegram", "42")));
   assert.deepEqual(revoked.sort(), [false, true]);
 });
+
+test("who is refused waits no more: no code lets them in, they hear nothing for a day, and take nobody's place", async () => {
+  const { pairing, clock, open } = setUp();
+  const { code } = await pairing.request("telegram", "42", "Ann");
+  assert.equal(await pairing.refuse("WRONGONE"), false);
+  assert.equal(await pairing.refuse(code.toLowerCase()), true);
+  for (const each of [pairing, open()]) {
+    assert.deepEqual(each.list().waiting, []);
+    assert.equal(await each.approve(code), undefined);
+    assert.equal((await each.request("telegram", "42")).isNew, false);
+  }
+  assert.equal(await pairing.refuse(code), false, "refused already");
+  for (const sender of ["1", "2", "3"]) await pairing.request("telegram", sender);
+  clock.now += 24 * 60 * minute - 1;
+  assert.equal((await pairing.request("telegram", "42")).isNew, false);
+  assert.deepEqual(pairing.list().waiting, []);
+  clock.now += 1;
+  const again = await pairing.request("telegram", "42");
+  assert.deepEqual([again.isNew, again.code === code], [true, false]);
+});
+
+test("each new code is told once to who listens", async () => {
+  const asked: string[] = [];
+  const onRequest = ({ channel, senderId }: { readonly channel: string; readonly senderId: string }): void =>
+    void asked.push(`${channel}:${senderId}`);
+  const pairing = createPairing(createRecords(), { now: () => 0, onRequest });
+  for (const sender of ["42", "42", "43"]) await pairing.request("telegram", sender);
+  assert.deepEqual(asked, ["telegram:42", "telegram:43"]);
+});

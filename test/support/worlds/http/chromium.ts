@@ -36,7 +36,7 @@ export function pageTest(name: string, run: () => Promise<void>): void {
   });
 }
 
-interface PageOptions {
+export interface PageOptions {
   readonly context?: BrowserContextOptions | undefined;
   /** How long the scenario waits for anything. Default 20 s. */
   readonly limitMs?: number | undefined;

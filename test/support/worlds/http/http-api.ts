@@ -9,7 +9,7 @@ import type { StreamSnapshots } from "../../../../src/events/folds/stream-snapsh
 import { memoryDevices } from "./memory/devices.js";
 import { MemoryLogs } from "./memory/logs.js";
 import { memoryEvents, memoryMessages } from "./memory/messages.js";
-import { fixedSkills, noCron, noDeadLetters, noFiles, noQuestions, oneSkill } from "./memory/nothing.js";
+import { emptyInbox, fixedSkills, noCron, noDeadLetters, noFiles, noQuestions, oneSkill } from "./memory/nothing.js";
 import { memoryPairings } from "./memory/pairings.js";
 import { memorySessions } from "./memory/sessions.js";
 import { memoryStatus } from "./memory/status.js";
@@ -43,6 +43,7 @@ export class MemoryGateway {
       cron: noCron,
       dead: noDeadLetters,
       devices: memoryDevices(),
+      inbox: emptyInbox,
       ...others,
     };
     handleCommands(this.bus, this.operations);

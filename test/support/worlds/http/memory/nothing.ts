@@ -1,6 +1,7 @@
 import type { CronApi } from "../../../../../src/api/cron-api.js";
 import type { DeadLettersApi } from "../../../../../src/api/dead-letters.js";
 import type { FilesApi } from "../../../../../src/api/files/files-api.js";
+import type { InboxApi } from "../../../../../src/api/inbox/inbox-api.js";
 import type { PolicyApi } from "../../../../../src/api/policy/policy-api.js";
 import type { KnownSkillsApi, SkillSummary, SkillsApi } from "../../../../../src/api/skills-api.js";
 import { RequestError } from "../../../../../src/errors.js";
@@ -68,6 +69,13 @@ export const noDeadLetters: DeadLettersApi = {
   },
   redrive: async () => undefined,
   drop: async () => undefined,
+};
+
+export const emptyInbox: InboxApi = {
+  list: async () => ({ count: 0, items: [] }),
+  dismiss: async (id) => {
+    throw notFound(`${id} is not in the inbox any more.`);
+  },
 };
 
 function noJobs(): RequestError {

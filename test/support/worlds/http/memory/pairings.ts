@@ -19,6 +19,9 @@ export function memoryPairings(codes: ReadonlyMap<string, string>): PairingsApi 
       paired.add(sender);
       return toPaired(sender);
     },
+    async refusePairing() {
+      throw new RequestError("No one waits with that code", { status: 404, code: "not_found" });
+    },
     async revokePairing(channel, senderId) {
       if (!paired.delete(`${channel}:${senderId}`))
         throw new RequestError("That sender is not paired", { status: 404, code: "not_found" });

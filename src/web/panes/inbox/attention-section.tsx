@@ -1,0 +1,39 @@
+import { useState } from "preact/hooks";
+import { Action, Section, Switch } from "../parts/controls.js";
+import { type AttentionSettings, chime, keepAttention, notificationState, readAttention } from "./attention.js";
+import { inboxWords } from "./words.js";
+
+const { t } = inboxWords;
+
+/** How this browser tells of what comes while nobody looks. It is asked for its permission by the button alone. */
+export function AttentionSection() {
+  const [settings, setSettings] = useState(() => readAttention(localStorage));
+  const [state, setState] = useState(notificationState);
+  const set = async (change: Partial<AttentionSettings>): Promise<void> => {
+    const next = { ...settings, ...change };
+    keepAttention(localStorage, next);
+    setSettings(next);
+    // To hear what it is, and because a browser lets a page sound only after a press.
+    if (change.sound === true) chime();
+  };
+  const turnOn = async (): Promise<void> => setState(await Notification.requestPermission());
+  return (
+    <Section title={t("attention")}>
+      {state === "default" ? (
+        <div class="inbox-permission">
+          <Action run={turnOn}>{t("turnOn")}</Action>
+          <p class="field-hint">{t("turnOnHint")}</p>
+        </div>
+      ) : undefined}
+      {state === "denied" ? <p class="field-hint">{t("blocked")}</p> : undefined}
+      {state === "missing" ? <p class="field-hint">{t("missing")}</p> : undefined}
+      {state === "granted" ? (
+        <Switch label={t("notify")} isOn={settings.notify} set={(notify) => set({ notify })} />
+      ) : undefined}
+      <Switch label={t("sound")} isOn={settings.sound} set={(sound) => set({ sound })} />
+      {settings.sound ? (
+        <Switch label={t("quietNights")} isOn={settings.quietNights} set={(quietNights) => set({ quietNights })} />
+      ) : undefined}
+    </Section>
+  );
+}

@@ -1,0 +1,67 @@
+import { useEffect, useState } from "preact/hooks";
+import type { PaneProps } from "../list.js";
+import { Loading } from "../parts/loading.js";
+import type { PaneWorld } from "../world.js";
+import { AttentionSection } from "./attention-section.js";
+import { FailedJobCard, LetterCard, StrangerCard } from "./cards.js";
+import type { InboxItem, InboxList } from "./inbox-items.js";
+import { QuestionCard } from "./question-card.js";
+import { inboxWords } from "./words.js";
+
+/** Everything that waits, answered in place. `argument` is the id of what is to be looked at. */
+export function InboxPane({ world, argument }: PaneProps) {
+  const list = useInbox(world);
+  useEffect(() => void world.refreshInbox(), []);
+  const isThere = list !== undefined;
+  useEffect(() => {
+    const card = isThere && argument !== "" ? document.getElementById(argument) : null;
+    card?.scrollIntoView({ block: "nearest" });
+    card?.focus();
+  }, [argument, isThere]);
+  if (list === undefined) return <Loading />;
+  const { items, count } = list;
+  return (
+    <>
+      {items.length === 0 ? (
+        <p class="inbox-none">{inboxWords.t("none")}</p>
+      ) : (
+        <ul class="cards inbox">
+          {items.map((item) => (
+            <li class="card inbox-card" data-kind={item.kind} id={item.id} key={item.id} tabIndex={-1}>
+              <Card world={world} item={item} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {count > items.length ? <p class="muted">{inboxWords.t("more", { n: count - items.length })}</p> : undefined}
+      <AttentionSection />
+    </>
+  );
+}
+
+export interface CardProps {
+  readonly world: PaneWorld;
+  readonly item: InboxItem;
+}
+
+function Card(props: CardProps) {
+  switch (props.item.kind) {
+    case "question":
+    case "approval":
+      return <QuestionCard {...props} />;
+    case "stranger":
+      return <StrangerCard {...props} />;
+    case "failed_job":
+      return <FailedJobCard {...props} />;
+    case "dead":
+      return <LetterCard {...props} />;
+    default:
+      return props.item.kind satisfies never;
+  }
+}
+
+function useInbox({ store }: PaneWorld): InboxList | undefined {
+  const [list, setList] = useState(store.known.inbox);
+  useEffect(() => store.watch(["inbox"], ({ inbox }) => setList(inbox)), []);
+  return list;
+}
