@@ -21,7 +21,26 @@ export const channelRoutes: readonly Route[] = [
     method: "POST",
     path: "/api/channels/:name/test",
     handle: async (x) => {
-      await settingsOf(x).testChannel(paramOf(x, "name").toLowerCase(), await optionalBodyOf(x, section), x.signal);
+      const name = paramOf(x, "name").toLowerCase();
+      const account = await settingsOf(x).testChannel(name, await optionalBodyOf(x, section), x.signal);
+      sendJson(x.response, 200, { ok: true, ...(account === undefined ? {} : { account }) });
+    },
+  },
+  {
+    method: "POST",
+    path: "/api/channels/:name/owner-code",
+    handle: async (x) => sendJson(x.response, 200, await settingsOf(x).claimOwner(paramOf(x, "name").toLowerCase())),
+  },
+  {
+    method: "GET",
+    path: "/api/channels/:name/owner-code",
+    handle: (x) => sendJson(x.response, 200, settingsOf(x).ownerClaim(paramOf(x, "name").toLowerCase())),
+  },
+  {
+    method: "DELETE",
+    path: "/api/channels/:name/owner-code",
+    handle: (x) => {
+      settingsOf(x).endOwnerClaim(paramOf(x, "name").toLowerCase());
       sendJson(x.response, 200, { ok: true });
     },
   },

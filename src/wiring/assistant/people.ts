@@ -1,6 +1,7 @@
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { createGrants, type Grants } from "../../policy/grants.js";
+import { OwnerClaims } from "../../policy/owner-claims.js";
 import { createPairing, type Pairing } from "../../policy/pairing.js";
 import { createPolicy, type Policy } from "../../policy/policy.js";
 import type { Core } from "../core/core.js";
@@ -11,6 +12,7 @@ import type { GatewayOptions } from "../options.js";
 export interface People {
   readonly policy: Policy;
   readonly pairing: Pairing;
+  readonly claims: OwnerClaims;
   readonly grants: Grants;
   readonly isOwner: (channel: string, senderId: string) => boolean;
   /** `channel:sender` of the config. */
@@ -40,6 +42,7 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
   });
   return {
     policy,
+    claims: new OwnerClaims(now),
     pairing: createPairing(await core.engine.records.open("pairing"), { now }),
     grants,
     isOwner: isOwnerIn(policy),

@@ -88,7 +88,7 @@ export async function openOperations(
     },
   });
   handleCommands(core.commands, operations);
-  const settings = createSettings(options, operations, live);
+  const settings = createSettings(options, operations, live, people.claims);
   const api = {
     ...operations,
     ...commandsOver(core.commands),
