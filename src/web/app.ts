@@ -2,6 +2,7 @@ import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
+import { FirstRun } from "./frame/first-run.js";
 import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { followRoute, type Route } from "./frame/route.js";
@@ -19,6 +20,7 @@ import type { OutboxStore } from "./outbox/outbox-store.js";
 import { Chats } from "./panes/chats/chats.js";
 import type { PaneHost } from "./panes/host.js";
 import { type PaneEntry, panes } from "./panes/list.js";
+import type { PaneWorld } from "./panes/world.js";
 import { ask } from "./parts/dialogs.js";
 import { h } from "./parts/dom.js";
 import { OpenChat } from "./session/open-chat.js";
@@ -48,6 +50,7 @@ class App {
   readonly #banners = createBanners(() => this.#connection.retryNow());
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
+  readonly #firstRun: FirstRun;
   readonly #rail: ReturnType<typeof createRail>;
   readonly #settings: ReturnType<typeof createSettingsList>;
   readonly #signOut = h("button", { type: "button", class: "link more", hidden: true }, frameWords.t("signOut"));
@@ -100,6 +103,7 @@ class App {
     this.#rail = createRail(panes, { openChats: () => this.#goToChats(), openPane });
     this.#settings = createSettingsList(panes, openPane);
     this.#shell = this.#build();
+    this.#firstRun = new FirstRun(this.#shell.setupRoot, () => this.#world());
     this.#watch();
   }
 
@@ -146,6 +150,7 @@ class App {
     this.#store.watch(["status"], ({ status }) => {
       if (status === undefined) return;
       this.#shell.showModel(status);
+      this.#firstRun.show(status.needsModel);
       this.#banners.showProblems(status.problems);
     });
     this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => this.#banners.showOffline(nextAttemptAt));
@@ -206,15 +211,21 @@ class App {
 
   async #loadPanes(): Promise<PaneHost> {
     const { PaneHost: Host } = await import("./panes/host.js");
-    return new Host(this.#shell.paneRoot, {
+    return new Host(this.#shell.paneRoot, this.#world());
+  }
+
+  /** What panes may use of this page. */
+  #world(): PaneWorld {
+    return {
       api: this.#api,
       store: this.#store,
       openChat: (key) => this.#go(key),
       openPane: (id, argument) => this.#goToPane(id, argument),
       ask,
+      refreshStatus: () => void this.#connection.readStatus().catch((error: unknown) => this.#failed(error)),
       announce: (text) => this.#shell.announce(text),
       failed: (error) => this.#failed(error),
-    });
+    };
   }
 
   #show(key: string): void {

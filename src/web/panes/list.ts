@@ -1,6 +1,8 @@
 import type { FunctionComponent } from "preact";
 import type { IconName } from "../parts/dom.js";
+import { channelsWords } from "./channels/words.js";
 import { jobsWords } from "./jobs/words.js";
+import { modelsWords } from "./models/words.js";
 import type { PaneWorld } from "./world.js";
 
 export interface PaneProps {
@@ -33,5 +35,21 @@ export const panes: readonly PaneEntry[] = [
     title: () => jobsWords.t("title"),
     about: () => jobsWords.t("about"),
     load: async () => (await import("./jobs/jobs-pane.js")).JobsPane,
+  },
+  {
+    id: "models",
+    icon: "spark",
+    area: "settings",
+    title: () => modelsWords.t("title"),
+    about: () => modelsWords.t("about"),
+    load: async () => (await import("./models/models-pane.js")).ModelsPane,
+  },
+  {
+    id: "channels",
+    icon: "plug",
+    area: "settings",
+    title: () => channelsWords.t("title"),
+    about: () => channelsWords.t("about"),
+    load: async () => (await import("./channels/channels-pane.js")).ChannelsPane,
   },
 ];
