@@ -8,6 +8,7 @@ import type { MessagesApi } from "./messages/messages-api.js";
 import type { PairingsApi } from "./policy/pairings-api.js";
 import type { PolicyApi } from "./policy/policy-api.js";
 import type { SessionsApi } from "./sessions/sessions-api.js";
+import type { OwnerCodesApi } from "./settings/owner-codes-api.js";
 import type { SettingsApi } from "./settings/settings-api.js";
 import type { KnownSkillsApi, SkillsApi } from "./skills-api.js";
 import type { StatusApi } from "./status/status-api.js";
@@ -41,4 +42,7 @@ export interface GatewayApi
 
   /** The config, and files that steer the assistant, for a page of settings. */
   readonly settings?: SettingsApi;
+
+  /** Codes that make who sends them to a bot an owner, where the config is a file. */
+  readonly ownerCodes?: OwnerCodesApi;
 }

@@ -132,7 +132,7 @@ export class Intake {
     return acceptance.status;
   }
 
-  /** The code that the owner's page shows, from whoever sends it: it comes before the question who may talk. */
+  /** The code that the owner's page shows, no matter who sends it: it comes before the question who may talk. */
   async #claimOf(channel: string, received: ReceivedMessage): Promise<string | undefined> {
     const { chatType, outside, change, content, senderId, senderName } = received;
     if (chatType !== "dm" || outside !== undefined || change !== undefined) return undefined;

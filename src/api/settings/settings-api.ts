@@ -41,22 +41,6 @@ export interface ModelView {
   readonly contextWindow?: number | undefined;
 }
 
-/** A code that makes who sends it to the bot an owner. */
-export interface OwnerCode {
-  readonly code: string;
-  /** ISO 8601. */
-  readonly expiresAt: string;
-}
-
-/** What became of the last code of a channel. `owner` is there once it is `done`, `reason` where it has `failed`. */
-export interface OwnerCodeState {
-  readonly state: "none" | "waiting" | "done" | "failed";
-  /** ISO 8601. */
-  readonly expiresAt?: string | undefined;
-  readonly owner?: { readonly senderId: string; readonly senderName?: string | undefined } | undefined;
-  readonly reason?: string | undefined;
-}
-
 export interface ChannelView {
   readonly name: string;
   /** False for those of the Go maxclaw that are not there yet. */
@@ -116,14 +100,6 @@ export interface SettingsApi {
    * @throws {RequestError} 400
    */
   testChannel(name: string, section: Json, signal: AbortSignal): Promise<string | undefined>;
-  /**
-   * Makes who sends the code to the channel in a direct chat an owner, for ten minutes and for one person.
-   *
-   * @throws {RequestError} 403 without a `gateway.token`, 409 when the channel is not connected
-   */
-  claimOwner(channel: string): Promise<OwnerCode>;
-  ownerClaim(channel: string): OwnerCodeState;
-  endOwnerClaim(channel: string): void;
   /** Not told as delivered yet, of this run of the gateway. */
   notifications(): Promise<readonly NotificationView[]>;
   markDelivered(id: string): void;

@@ -4,7 +4,7 @@ import { RequestError } from "../../errors.js";
 import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
 import { integerOf, isTrue } from "../target.js";
-import { settingsOf } from "./settings-of.js";
+import { ownerCodesOf, settingsOf } from "./settings-of.js";
 
 const section = z.record(z.string(), z.unknown());
 
@@ -29,18 +29,18 @@ export const channelRoutes: readonly Route[] = [
   {
     method: "POST",
     path: "/api/channels/:name/owner-code",
-    handle: async (x) => sendJson(x.response, 200, await settingsOf(x).claimOwner(paramOf(x, "name").toLowerCase())),
+    handle: async (x) => sendJson(x.response, 200, await ownerCodesOf(x).begin(paramOf(x, "name").toLowerCase())),
   },
   {
     method: "GET",
     path: "/api/channels/:name/owner-code",
-    handle: (x) => sendJson(x.response, 200, settingsOf(x).ownerClaim(paramOf(x, "name").toLowerCase())),
+    handle: (x) => sendJson(x.response, 200, ownerCodesOf(x).state(paramOf(x, "name").toLowerCase())),
   },
   {
     method: "DELETE",
     path: "/api/channels/:name/owner-code",
     handle: (x) => {
-      settingsOf(x).endOwnerClaim(paramOf(x, "name").toLowerCase());
+      ownerCodesOf(x).end(paramOf(x, "name").toLowerCase());
       sendJson(x.response, 200, { ok: true });
     },
   },

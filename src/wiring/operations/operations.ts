@@ -88,12 +88,11 @@ export async function openOperations(
     },
   });
   handleCommands(core.commands, operations);
-  const settings = createSettings(options, operations, live, people.claims);
   const api = {
     ...operations,
     ...commandsOver(core.commands),
     mcp: mcp.api,
-    ...(settings === undefined ? {} : { settings }),
+    ...createSettings(options, operations, live, people.claims),
   };
   return { api, resumeDeletions };
 }

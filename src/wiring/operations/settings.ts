@@ -27,7 +27,7 @@ import { presets } from "../../providers/catalogue/presets.js";
 import { priceOf } from "../../providers/catalogue/prices.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 import type { GatewayOptions } from "../options.js";
-import { claimOwner } from "./claim-owner.js";
+import { createOwnerCodes } from "./owner-codes.js";
 import { tryChannel } from "./try-channel.js";
 
 const maxRuns = 200;
@@ -35,15 +35,15 @@ const maxSessions = 1000;
 
 type Gateway = Pick<GatewayApi, "status" | "listSessions" | "listQuestions" | "cron">;
 
-/** The settings of the gateway, as a page shows and changes them; undefined where they do not come from a file. */
+/** The settings of the gateway, as a page shows and changes them; nothing where they do not come from a file. */
 export function createSettings(
   options: GatewayOptions,
   gateway: Gateway,
   live: LiveConfig,
   claims: OwnerClaims,
-): SettingsApi | undefined {
+): Pick<GatewayApi, "settings" | "ownerCodes"> {
   const { home, log, config: running, env } = options;
-  if (env === undefined) return undefined;
+  if (env === undefined) return {};
   const file = new SettingsFile({ home, path: running.path, env, live });
   const files = new WorkspaceFiles(running.config.agents.defaults.workspace);
   const notifications = new Notifications({
@@ -51,7 +51,7 @@ export function createSettings(
     runs: () => gateway.cron.history({ limit: maxRuns }),
     now: options.now ?? Date.now,
   });
-  return {
+  const settings: SettingsApi = {
     read: () => file.read(),
     change: (sent, revision) => file.change(sent, revision),
     providers: async () => providersOf(await file.load()),
@@ -70,15 +70,13 @@ export function createSettings(
       const next = applied(raw, edits);
       return await tryChannel(name, { ...loaded, ...(await configOf(next, { home, env })) }, { home, log, signal });
     },
-    claimOwner: (channel) => claimOwner({ file, gateway, live, claims }, channel),
-    ownerClaim: (channel) => claims.stateOf(channel),
-    endOwnerClaim: (channel) => claims.end(channel),
     notifications: () => notifications.pending(),
     markDelivered: (id) => notifications.markDelivered(id),
     files: () => files.list(),
     readFile: (name) => files.read(name),
     writeFile: (name, content) => files.write(name, content),
   };
+  return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims }) };
 }
 
 type Loaded = Awaited<ReturnType<SettingsFile["load"]>>;

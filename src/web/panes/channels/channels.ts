@@ -111,7 +111,7 @@ export async function askForCode(api: Api, name: string): Promise<OwnerCode> {
   return { code: textIn(code), expiresAt: textIn(expiresAt) };
 }
 
-/** What became of the code. */
+/** How far the code is. */
 export interface CodeState {
   readonly state: string;
   readonly who: string;
