@@ -136,6 +136,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
         await page.getByLabel("API key of openai").fill(key);
         await page.getByRole("button", { name: "Test and save" }).click();
         await page.getByRole("heading", { name: "Choose a model" }).waitFor();
+        await page.locator(".first-steps:focus").waitFor();
         await page.getByRole("radio", { name: /^gpt-5-mini/ }).check();
         await page.getByRole("button", { name: "Use this model" }).click();
         await page.getByRole("heading", { name: "Where do you want to chat?" }).waitFor();

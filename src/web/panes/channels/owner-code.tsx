@@ -75,7 +75,7 @@ export function NeedsToken() {
   );
 }
 
-/** Looks now and then what became of the code, while there is one. */
+/** Looks now and then how far the code is, while there is one. */
 function useLooks(world: PaneWorld, name: string, code: Code | undefined, found: (state: CodeState) => void): void {
   useEffect(() => {
     if (code === undefined) return;

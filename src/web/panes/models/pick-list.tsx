@@ -8,7 +8,7 @@ export interface PickItem {
   readonly hint?: string | undefined;
 }
 
-/** So many are drawn at once; whoever wants another one searches. */
+/** So many are drawn at once; anyone who wants another one searches. */
 const mostShown = 60;
 
 /** One of many, with a search once there are more than a few. Arrow keys move the choice. */

@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ChannelForm } from "../channels/channel-form.js";
 import { type Offered, offered, readChannels } from "../channels/channels.js";
 import { OwnerCode } from "../channels/owner-code.js";
@@ -39,8 +39,9 @@ function FirstSteps({ world, onEnd }: StepsProps) {
     world.refreshStatus();
     setStep({ at: "channel", model });
   };
+  const section = useFocusAt(step.at);
   return (
-    <section class="first-steps" aria-label={t("title")}>
+    <section class="first-steps" aria-label={t("title")} tabIndex={-1} ref={section}>
       <p class="muted">{t("step", { n: order.indexOf(step.at) + 1 })}</p>
       {step.at === "provider" ? (
         <ProviderStep world={world} onSaved={(provider, models) => setStep({ at: "model", provider, models })} />
@@ -68,6 +69,17 @@ function FirstSteps({ world, onEnd }: StepsProps) {
       )}
     </section>
   );
+}
+
+/** The button that was pressed is gone with its step: the reader goes on at the next one. */
+function useFocusAt(step: Step["at"]) {
+  const section = useRef<HTMLElement>(null);
+  const shown = useRef(step);
+  useEffect(() => {
+    if (shown.current !== step) section.current?.focus();
+    shown.current = step;
+  }, [step]);
+  return section;
 }
 
 function ProviderStep({
