@@ -10,6 +10,7 @@ import type { DevicesApi } from "./policy/devices-api.js";
 import type { PairingsApi } from "./policy/pairings-api.js";
 import type { PolicyApi } from "./policy/policy-api.js";
 import type { SessionsApi } from "./sessions/sessions-api.js";
+import type { OwnerCodesApi } from "./settings/owner-codes-api.js";
 import type { SettingsApi } from "./settings/settings-api.js";
 import type { KnownSkillsApi, SkillsApi } from "./skills-api.js";
 import type { StatusApi } from "./status/status-api.js";
@@ -53,4 +54,7 @@ export interface GatewayApi
 
   /** The machine, the log and backups, for who looks after the gateway. */
   readonly system?: SystemApi;
+
+  /** Codes that make who sends them to a bot an owner, where the config is a file. */
+  readonly ownerCodes?: OwnerCodesApi;
 }

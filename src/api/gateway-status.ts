@@ -3,6 +3,8 @@ export interface ChannelStatus {
   readonly state: "connecting" | "connected" | "reconnecting" | "disconnected" | "off";
   /** Why it is off or not connected. */
   readonly reason?: string;
+  /** When it came into this state, ISO 8601. */
+  readonly since?: string;
   /** The last proof that the connection works, ISO 8601: an answered poll, a pong. Not the state of a socket. */
   readonly lastSeenAt?: string;
 }

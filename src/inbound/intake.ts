@@ -5,6 +5,7 @@ import type { PressOutcome, PublishOutcome, ReceivedMessage, ReceivedPress } fro
 import type { Engine } from "../engine/engine.js";
 import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
+import type { OwnerClaims } from "../policy/owner-claims.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { Policy, SpeechDecision } from "../policy/policy.js";
 import type { RateLimiter } from "../policy/rate-limits.js";
@@ -23,7 +24,12 @@ import { Urgency, type Words } from "./urgency.js";
 
 export interface IntakePorts {
   /** Who may talk, and how much. */
-  readonly people: { readonly policy: Policy; readonly pairing: Pairing; readonly rates: RateLimiter };
+  readonly people: {
+    readonly policy: Policy;
+    readonly pairing: Pairing;
+    readonly claims: Pick<OwnerClaims, "take">;
+    readonly rates: RateLimiter;
+  };
   /** Where messages are kept. */
   readonly store: {
     readonly bus: MessageBus;
@@ -72,6 +78,8 @@ export class Intake {
    * its platform.
    */
   async receive(channel: string, received: ReceivedMessage, signal: AbortSignal): Promise<PublishOutcome> {
+    const greeting = await this.#claimOf(channel, received);
+    if (greeting !== undefined) return { status: "refused", reply: greeting };
     const decision = this.#speakers.decide(channel, received);
     if (!decision.allowed) return await this.#speakers.turnAway(channel, received, decision);
     const arrival = this.#arrivalOf(channel, received, decision);
@@ -122,6 +130,13 @@ export class Intake {
       }),
     );
     return acceptance.status;
+  }
+
+  /** The code that the owner's page shows, no matter who sends it: it comes before the question who may talk. */
+  async #claimOf(channel: string, received: ReceivedMessage): Promise<string | undefined> {
+    const { chatType, outside, change, content, senderId, senderName } = received;
+    if (chatType !== "dm" || outside !== undefined || change !== undefined) return undefined;
+    return await this.#ports.people.claims.take(channel, { senderId, senderName }, content);
   }
 
   /** In its place among the chat's messages, also while it is looked up whether it changes anything. */

@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import type { Channel, OwnChannelContext, PublishOutcome, ReceivedMessage } from "../channels/channel.js";
 import { openPlatform, type PlatformName, tryPlatform } from "../channels/platforms.js";
 import type { LoadedConfig } from "../config/load.js";
@@ -6,6 +5,7 @@ import { ChannelError, messageOf } from "../errors.js";
 import { silentLog } from "../log.js";
 import { linked } from "../util/async/linked.js";
 import { newId } from "../util/ids.js";
+import { isPersonCode, newPersonCode, shownCode } from "../util/text/person-code.js";
 
 /** Channels that are set up by asking. */
 export const offeredChannels = ["telegram", "discord", "email"] as const satisfies readonly PlatformName[];
@@ -13,8 +13,6 @@ export type OfferedChannel = (typeof offeredChannels)[number];
 
 const tryMs = 15_000;
 const sendMs = 60_000;
-// Without I, L and O, and without 0 and 1, which people mix up.
-const alphabet = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 
 export interface Person {
   readonly id: string;
@@ -125,12 +123,10 @@ const passing: OwnChannelContext = {
 
 /** Eight characters that nobody guesses, e.g. `K7PM-2XQA`. */
 export function newCode(): string {
-  const draw = (): string => Array.from({ length: 4 }, () => alphabet[randomInt(alphabet.length)]).join("");
-  return `${draw()}-${draw()}`;
+  return shownCode(newPersonCode());
 }
 
 /** Case, spaces and hyphens do not matter; Telegram's Start button puts a command before it. */
 function isCode({ chatType, content, outside }: ReceivedMessage, code: string): boolean {
-  const plain = (text: string): string => text.toUpperCase().replaceAll(/[\s-]/g, "");
-  return chatType === "dm" && outside === undefined && plain(content.replace(/^\/start\b/i, "")) === plain(code);
+  return chatType === "dm" && outside === undefined && isPersonCode(content.replace(/^\/start\b/i, ""), code);
 }

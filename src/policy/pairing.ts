@@ -1,9 +1,8 @@
-import { randomInt } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { RequestError } from "../errors.js";
 import { InOrder } from "../util/async/in-order.js";
-import { isSameSecret } from "../util/same-secret.js";
+import { isPersonCode, newPersonCode } from "../util/text/person-code.js";
 
 /** Where pairings are kept: small durable facts by id. */
 export interface PairingRecords {
@@ -57,8 +56,6 @@ export interface Pairing {
   list(): { readonly waiting: readonly PairingRequest[]; readonly paired: readonly PairedSender[] };
 }
 
-// Without I, L and O, and without 0 and 1, which people mix up.
-const alphabet = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const validMs = 10 * 60_000;
 const refusedMs = 24 * 3_600_000;
 const wrongTries = 10;
@@ -123,7 +120,7 @@ class StoredPairing implements Pairing {
       const entry: Waiting =
         earlier && this.#isValid(earlier)
           ? { ...earlier, askedAt: now }
-          : { code: newCode(), channel, senderId, ...nameOf(senderName), createdAt: now, askedAt: now };
+          : { code: newPersonCode(), channel, senderId, ...nameOf(senderName), createdAt: now, askedAt: now };
       await this.#makeRoom(channel);
       const stored = await this.#records.update(id, (value) => {
         const first = waitingRecord.safeParse(value).data;
@@ -207,9 +204,8 @@ class StoredPairing implements Pairing {
   }
 
   #waitingWith(code: string): Waiting | undefined {
-    const wanted = code.toUpperCase().replace(/[\s-]/g, "");
     // Every entry is compared, so that the time taken says nothing about how close a guess was.
-    const [match] = this.#waiting().filter((entry) => isSameSecret(wanted, entry.code) && this.#isOpen(entry));
+    const [match] = this.#waiting().filter((entry) => isPersonCode(code, entry.code) && this.#isOpen(entry));
     return match;
   }
 
@@ -290,8 +286,4 @@ function waitingId(sender: { readonly channel: string; readonly senderId: string
 
 function pairedId(channel: string, senderId: string): string {
   return `paired:${channel}:${senderId}`;
-}
-
-function newCode(): string {
-  return Array.from({ length: 8 }, () => alphabet.charAt(randomInt(alphabet.length))).join("");
 }

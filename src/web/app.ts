@@ -2,6 +2,7 @@ import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
+import { FirstRun } from "./frame/first-run.js";
 import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { followRoute, type Route, takeInvitation } from "./frame/route.js";
@@ -21,6 +22,7 @@ import type { PaneHost } from "./panes/host.js";
 import { callAttention } from "./panes/inbox/attention.js";
 import { Inbox } from "./panes/inbox/inbox.js";
 import { type PaneEntry, panes } from "./panes/list.js";
+import type { PaneWorld } from "./panes/world.js";
 import { ask } from "./parts/dialogs.js";
 import { OpenChat } from "./session/open-chat.js";
 import { ReadMarks } from "./session/read-marks.js";
@@ -50,6 +52,7 @@ class App {
   readonly #banners = createBanners(() => this.#connection.retryNow());
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
+  readonly #firstRun: FirstRun;
   readonly #rail: ReturnType<typeof createRail>;
   readonly #settings: ReturnType<typeof createSettingsList>;
   readonly #devices: DeviceButtons;
@@ -116,6 +119,7 @@ class App {
     this.#settings = createSettingsList(panes, openPane);
     new ReadMarks(store, () => this.#connection.client);
     this.#shell = this.#build();
+    this.#firstRun = new FirstRun(this.#shell.setupRoot, () => this.#world());
     this.#watch();
   }
 
@@ -160,6 +164,7 @@ class App {
     this.#store.watch(["status"], ({ status }) => {
       if (status === undefined) return;
       this.#shell.showModel(status);
+      this.#firstRun.show(status.needsModel);
       this.#banners.showProblems(status.problems);
     });
     this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => this.#banners.showOffline(nextAttemptAt));
@@ -226,16 +231,22 @@ class App {
 
   async #loadPanes(): Promise<PaneHost> {
     const { PaneHost: Host } = await import("./panes/host.js");
-    return new Host(this.#shell.paneRoot, {
+    return new Host(this.#shell.paneRoot, this.#world());
+  }
+
+  /** What panes may use of this page. */
+  #world(): PaneWorld {
+    return {
       api: this.#api,
       store: this.#store,
       refreshInbox: () => this.#inbox.refresh(),
       openChat: (key) => this.#go(key),
       openPane: (id, argument) => this.#goToPane(id, argument),
       ask,
+      refreshStatus: () => void this.#connection.readStatus().catch((error: unknown) => this.#failed(error)),
       announce: (text) => this.#shell.announce(text),
       failed: (error) => this.#failed(error),
-    });
+    };
   }
 
   #show(key: string): void {

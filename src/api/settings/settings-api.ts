@@ -35,6 +35,10 @@ export interface ProviderTry {
 export interface ModelView {
   readonly id: string;
   readonly name: string;
+  /** USD for a million tokens; absent where nobody knows. */
+  readonly price?: { readonly input: number; readonly output: number } | undefined;
+  /** In tokens, as the config says; absent where it says nothing. */
+  readonly contextWindow?: number | undefined;
 }
 
 export interface ChannelView {
@@ -43,6 +47,10 @@ export interface ChannelView {
   readonly isAvailable: boolean;
   readonly enabled: boolean;
   readonly state: string;
+  /** Since when it is in this state, ISO 8601. */
+  readonly since?: string | undefined;
+  /** The last proof that the connection works, ISO 8601. */
+  readonly lastSeenAt?: string | undefined;
   readonly reason?: string | undefined;
 }
 
@@ -86,8 +94,12 @@ export interface SettingsApi {
   channels(): Promise<readonly ChannelView[]>;
   /** Newest first. */
   senders(query: { readonly channel?: string | undefined; readonly limit: number }): Promise<readonly SenderView[]>;
-  /** Logs in once with these settings over those of the config. @throws {RequestError} 400 */
-  testChannel(name: string, section: Json, signal: AbortSignal): Promise<void>;
+  /**
+   * Logs in once with these settings over those of the config. Resolves with how people find it there, e.g. `@max_bot`.
+   *
+   * @throws {RequestError} 400
+   */
+  testChannel(name: string, section: Json, signal: AbortSignal): Promise<string | undefined>;
   /** Not told as delivered yet, of this run of the gateway. */
   notifications(): Promise<readonly NotificationView[]>;
   markDelivered(id: string): void;

@@ -21,7 +21,7 @@ export class ChannelStates {
 
   /** It is switched on and cannot be used. */
   turnOff(name: string, reason: string): void {
-    this.#states.set(name, { name, state: "off", reason });
+    this.#states.set(name, { name, state: "off", reason, since: new Date().toISOString() });
   }
 
   /** It is switched off. */
@@ -34,7 +34,7 @@ export class ChannelStates {
   }
 
   begin(name: string): void {
-    this.#states.set(name, { name, state: "connecting" });
+    this.#states.set(name, { name, state: "connecting", since: new Date().toISOString() });
   }
 
   /** The state that is entered; the same one again is a proof of life. */
@@ -45,10 +45,13 @@ export class ChannelStates {
   ): void {
     const before = this.#states.get(name);
     const from = before?.state ?? "connecting";
-    const lastSeenAt = to === "connected" ? new Date().toISOString() : before?.lastSeenAt;
+    const now = new Date().toISOString();
+    const since = from === to ? (before?.since ?? now) : now;
+    const lastSeenAt = to === "connected" ? now : before?.lastSeenAt;
     this.#states.set(name, {
       name,
       state: to,
+      since,
       ...(reason === undefined ? {} : { reason }),
       ...(lastSeenAt === undefined ? {} : { lastSeenAt }),
     });

@@ -4,7 +4,7 @@ import { RequestError } from "../../errors.js";
 import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
 import { integerOf, isTrue } from "../target.js";
-import { settingsOf } from "./settings-of.js";
+import { ownerCodesOf, settingsOf } from "./settings-of.js";
 
 const section = z.record(z.string(), z.unknown());
 
@@ -21,7 +21,26 @@ export const channelRoutes: readonly Route[] = [
     method: "POST",
     path: "/api/channels/:name/test",
     handle: async (x) => {
-      await settingsOf(x).testChannel(paramOf(x, "name").toLowerCase(), await optionalBodyOf(x, section), x.signal);
+      const name = paramOf(x, "name").toLowerCase();
+      const account = await settingsOf(x).testChannel(name, await optionalBodyOf(x, section), x.signal);
+      sendJson(x.response, 200, { ok: true, ...(account === undefined ? {} : { account }) });
+    },
+  },
+  {
+    method: "POST",
+    path: "/api/channels/:name/owner-code",
+    handle: async (x) => sendJson(x.response, 200, await ownerCodesOf(x).begin(paramOf(x, "name").toLowerCase())),
+  },
+  {
+    method: "GET",
+    path: "/api/channels/:name/owner-code",
+    handle: (x) => sendJson(x.response, 200, ownerCodesOf(x).state(paramOf(x, "name").toLowerCase())),
+  },
+  {
+    method: "DELETE",
+    path: "/api/channels/:name/owner-code",
+    handle: (x) => {
+      ownerCodesOf(x).end(paramOf(x, "name").toLowerCase());
       sendJson(x.response, 200, { ok: true });
     },
   },

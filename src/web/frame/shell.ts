@@ -15,6 +15,8 @@ export interface Shell {
   readonly element: HTMLElement;
   /** Where panes are drawn. */
   readonly paneRoot: HTMLElement;
+  /** Where the first steps are drawn, in the empty chat. */
+  readonly setupRoot: HTMLElement;
   /** A pane with its title instead of the conversation; `undefined` brings the conversation back. */
   showPane(title: string | undefined): void;
   showSession(session: { readonly title: string; readonly isEmpty: boolean }): void;
@@ -34,8 +36,7 @@ export function createShell({ side, banners, conversation }: ShellParts): Shell 
   const model = h("span", { class: "chip model", hidden: true });
   const standIn = h("span", { class: "chip stand-in", title: standInText, hidden: true }, t("standIn"));
   const header = h("header", { class: "header" }, menu.element, title, standIn, model);
-  const hint = h("p", { class: "muted" });
-  const welcome = h("div", { class: "welcome", hidden: true }, h("h2", {}, t("welcome")), hint);
+  const { welcome, hint, setupRoot } = createWelcome();
   const paneRoot = h("div", { class: "pane-root", hidden: true });
   const main = h(
     "main",
@@ -66,6 +67,7 @@ export function createShell({ side, banners, conversation }: ShellParts): Shell 
   return {
     element,
     paneRoot,
+    setupRoot,
     showPane(wanted) {
       paneTitle = wanted;
       main.classList.toggle("has-pane", wanted !== undefined);
@@ -122,6 +124,14 @@ function createMenu() {
       element.setAttribute("aria-label", count === 0 ? label : `${label}, ${waiting}`);
     },
   };
+}
+
+/** What an empty chat shows. */
+function createWelcome() {
+  const hint = h("p", { class: "muted" });
+  const setupRoot = h("div", { class: "setup", hidden: true });
+  const title = h("h2", {}, frameWords.t("welcome"));
+  return { welcome: h("div", { class: "welcome", hidden: true }, title, hint, setupRoot), hint, setupRoot };
 }
 
 interface DrawerParts {

@@ -37,6 +37,7 @@ function statusOf({ model, provider, problems, channels }: JsonObject): StatusVi
   return {
     model: typeof model === "string" ? model : "",
     isStandIn: provider === "offline",
+    needsModel: provider === "offline" || provider === "none",
     problems: [...lost, ...others],
   };
 }

@@ -1,7 +1,9 @@
 import type { FunctionComponent } from "preact";
 import type { IconName } from "../parts/dom.js";
+import { channelsWords } from "./channels/words.js";
 import { inboxWords } from "./inbox/words.js";
 import { jobsWords } from "./jobs/words.js";
+import { modelsWords } from "./models/words.js";
 import { systemWords } from "./system/words.js";
 import { usageWords } from "./usage/words.js";
 import type { PaneWorld } from "./world.js";
@@ -60,5 +62,21 @@ export const panes: readonly PaneEntry[] = [
     title: () => systemWords.t("title"),
     about: () => systemWords.t("about"),
     load: async () => (await import("./system/system-pane.js")).SystemPane,
+  },
+  {
+    id: "models",
+    icon: "spark",
+    area: "settings",
+    title: () => modelsWords.t("title"),
+    about: () => modelsWords.t("about"),
+    load: async () => (await import("./models/models-pane.js")).ModelsPane,
+  },
+  {
+    id: "channels",
+    icon: "plug",
+    area: "settings",
+    title: () => channelsWords.t("title"),
+    about: () => channelsWords.t("about"),
+    load: async () => (await import("./channels/channels-pane.js")).ChannelsPane,
   },
 ];

@@ -12,6 +12,8 @@ export interface PaneWorld {
   openPane(id: string, argument?: string): void;
   /** Resolves with the text (empty where none was asked for), or with `undefined` when the reader cancels. */
   ask(question: Question): Promise<string | undefined>;
+  /** For after a change of who answers or where people write: the rest of the page shows it. */
+  refreshStatus(): void;
   /** Read out by screen readers; not visible. */
   announce(text: string): void;
   /** For what went wrong with nobody's button to show it at. A missing token asks for it. */

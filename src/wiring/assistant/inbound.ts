@@ -29,7 +29,7 @@ export interface Inbound {
 export function openInbound(
   options: GatewayOptions,
   core: Core,
-  { policy, pairing }: People,
+  { policy, pairing, claims }: People,
   live: LiveConfig,
 ): Inbound {
   const { home, log, now = Date.now } = options;
@@ -46,7 +46,7 @@ export function openInbound(
   const rates = createRateLimiter(() => ratesOf(live.running), { now });
   live.own({ sections: ["inbound"], apply() {} });
   const intake = new Intake({
-    people: { policy, pairing, rates },
+    people: { policy, pairing, claims, rates },
     store: {
       bus: core.messages,
       lives: core.lives,

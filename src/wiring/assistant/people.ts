@@ -4,6 +4,7 @@ import { draft } from "../../events/event.js";
 import { Devices } from "../../policy/devices/devices.js";
 import { Invitations } from "../../policy/devices/invitations.js";
 import { createGrants, type Grants } from "../../policy/grants.js";
+import { OwnerClaims } from "../../policy/owner-claims.js";
 import { createPairing, type Pairing } from "../../policy/pairing.js";
 import { createPolicy, type Policy } from "../../policy/policy.js";
 import type { Core } from "../core/core.js";
@@ -16,6 +17,7 @@ export interface People {
   readonly pairing: Pairing;
   readonly devices: Devices;
   readonly invitations: Invitations;
+  readonly claims: OwnerClaims;
   readonly grants: Grants;
   readonly isOwner: (channel: string, senderId: string) => boolean;
   /** `channel:sender` of the config. */
@@ -56,6 +58,7 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
         core.logEvent(draft("settings_changed", payload, { source: "gateway" }));
       },
     }),
+    claims: new OwnerClaims(now),
     grants,
     isOwner: isOwnerIn(policy),
     owners: () => live.running.owners,

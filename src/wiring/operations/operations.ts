@@ -97,14 +97,13 @@ export async function openOperations(
     },
   });
   handleCommands(core.commands, operations);
-  const settings = createSettings(options, operations, live);
   const system = createSystem(options, core, live, operations.status);
   const api = {
     ...operations,
     ...commandsOver(core.commands),
     mcp: mcp.api,
-    ...(settings === undefined ? {} : { settings }),
     ...(system === undefined ? {} : { system }),
+    ...createSettings(options, operations, live, people.claims),
   };
   return { api, resumeDeletions };
 }

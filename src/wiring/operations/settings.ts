@@ -11,6 +11,7 @@ import type {
 import { platformNames } from "../../channels/platforms.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import { configOf } from "../../config/load.js";
+import type { Config } from "../../config/schema.js";
 import { absentChannels } from "../../config/schema.js";
 import { applied, editsFor } from "../../config/settings/edits.js";
 import { assertMayChange, assertSecretsStay } from "../../config/settings/guarded.js";
@@ -20,10 +21,13 @@ import { WorkspaceFiles } from "../../config/settings/workspace-files.js";
 import { isObject, type JsonObject } from "../../config/substitute.js";
 import { messageOf, RequestError } from "../../errors.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
+import type { OwnerClaims } from "../../policy/owner-claims.js";
 import { listModels } from "../../providers/catalogue/list-models.js";
 import { presets } from "../../providers/catalogue/presets.js";
+import { priceOf } from "../../providers/catalogue/prices.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 import type { GatewayOptions } from "../options.js";
+import { createOwnerCodes } from "./owner-codes.js";
 import { tryChannel } from "./try-channel.js";
 
 const maxRuns = 200;
@@ -31,10 +35,15 @@ const maxSessions = 1000;
 
 type Gateway = Pick<GatewayApi, "status" | "listSessions" | "listQuestions" | "cron">;
 
-/** The settings of the gateway, as a page shows and changes them; undefined where they do not come from a file. */
-export function createSettings(options: GatewayOptions, gateway: Gateway, live: LiveConfig): SettingsApi | undefined {
+/** The settings of the gateway, as a page shows and changes them; nothing where they do not come from a file. */
+export function createSettings(
+  options: GatewayOptions,
+  gateway: Gateway,
+  live: LiveConfig,
+  claims: OwnerClaims,
+): Pick<GatewayApi, "settings" | "ownerCodes"> {
   const { home, log, config: running, env } = options;
-  if (env === undefined) return undefined;
+  if (env === undefined) return {};
   const file = new SettingsFile({ home, path: running.path, env, live });
   const files = new WorkspaceFiles(running.config.agents.defaults.workspace);
   const notifications = new Notifications({
@@ -42,7 +51,7 @@ export function createSettings(options: GatewayOptions, gateway: Gateway, live: 
     runs: () => gateway.cron.history({ limit: maxRuns }),
     now: options.now ?? Date.now,
   });
-  return {
+  const settings: SettingsApi = {
     read: () => file.read(),
     change: (sent, revision) => file.change(sent, revision),
     providers: async () => providersOf(await file.load()),
@@ -59,7 +68,7 @@ export function createSettings(options: GatewayOptions, gateway: Gateway, live: 
       assertMayChange(edits, false, file.path);
       assertSecretsStay(raw, edits);
       const next = applied(raw, edits);
-      await tryChannel(name, { ...loaded, ...(await configOf(next, { home, env })) }, { home, log, signal });
+      return await tryChannel(name, { ...loaded, ...(await configOf(next, { home, env })) }, { home, log, signal });
     },
     notifications: () => notifications.pending(),
     markDelivered: (id) => notifications.markDelivered(id),
@@ -67,6 +76,7 @@ export function createSettings(options: GatewayOptions, gateway: Gateway, live: 
     readFile: (name) => files.read(name),
     writeFile: (name, content) => files.write(name, content),
   };
+  return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims }) };
 }
 
 type Loaded = Awaited<ReturnType<SettingsFile["load"]>>;
@@ -104,10 +114,21 @@ async function modelsOf(file: SettingsFile, wanted: ProviderTry, signal: AbortSi
   const { keyPath } = preset ?? {};
   const address = { apiBase: isUsual && usual !== undefined ? usual : apiBase, apiFormat, apiKey, keyPath };
   try {
-    return await listModels({ ...address, ...(isUsual && !isSent ? { headers: own?.headers } : {}) }, signal);
+    const found = await listModels({ ...address, ...(isUsual && !isSent ? { headers: own?.headers } : {}) }, signal);
+    return found.map((model) => ({ ...model, ...knownAbout(config, name, model.id) }));
   } catch (error) {
     throw new RequestError(messageOf(error), { status: 400, code: "test_failed", cause: error });
   }
+}
+
+/** What the config and the price list say about a model. */
+function knownAbout({ prices, providers }: Config, provider: string, model: string) {
+  const price = priceOf(prices, { label: `${provider}/${model}`, provider, model });
+  const contextWindow = providers[provider]?.models.find(({ id }) => id === model)?.contextWindow;
+  return {
+    ...(price === undefined ? {} : { price: { input: price.input, output: price.output } }),
+    ...(contextWindow ? { contextWindow } : {}),
+  };
 }
 
 /** The Go maxclaw's page sends names as people read them: `Zhipu GLM`, `MiniMax`. */
@@ -140,6 +161,8 @@ function channelsOf(states: readonly ChannelStatus[], written: unknown): readonl
       isAvailable: true,
       enabled: isOn(name) || (found !== undefined && found.state !== "off"),
       state: found?.state ?? "off",
+      since: found?.since,
+      lastSeenAt: found?.lastSeenAt,
       reason: found?.reason,
     };
   });

@@ -7,7 +7,7 @@ import { linked } from "../../util/async/linked.js";
 const limitMs = 15_000;
 
 /**
- * Logs in once with a channel's settings, beside the channel that runs.
+ * Logs in once with a channel's settings, beside the channel that runs. Resolves with how people find it there.
  *
  * @throws {RequestError} 400 with what the platform said
  */
@@ -15,14 +15,15 @@ export async function tryChannel(
   name: string,
   { config, secrets, off }: LoadedConfig,
   { home, log, signal }: { readonly home: string; readonly log: Logger; readonly signal: AbortSignal },
-): Promise<void> {
+): Promise<string | undefined> {
   const reason = off.find(({ section }) => section === `channels.${name}`)?.reason;
   if (reason !== undefined) throw failed(reason);
   using scope = linked(signal, limitMs);
   try {
-    const isTried =
-      isPlatformName(name) && (await tryPlatform(name, config.channels, { home, log }, scope.signal)) !== undefined;
-    if (isTried) return;
+    const tried = isPlatformName(name)
+      ? await tryPlatform(name, config.channels, { home, log }, scope.signal)
+      : undefined;
+    if (tried !== undefined) return tried.account;
   } catch (error) {
     const said = scope.signal.aborted ? `no answer within ${limitMs / 1000} s` : messageOf(error);
     throw failed(secrets.reduce((text, secret) => text.replaceAll(secret, "***"), said));

@@ -308,6 +308,7 @@ test("channels are listed and tried, and their secrets go to no other address", 
   assert.equal((await place.get("/api/channels/whatsapp/status")).answer.connected, false);
   assert.deepEqual((await place.post("/api/channels/telegram/test", { enabled: true, token: stars })).answer, {
     ok: true,
+    account: "@maxclaw_test_bot",
   });
   const wrong = await place.post("/api/channels/telegram/test", { token: "1:wrong" });
   assert.deepEqual([wrong.status, wrong.answer.code], [400, "test_failed"]);
@@ -325,7 +326,7 @@ test("Discord is tried with the token that is sent", async () => {
   await using discord = await startFakeDiscord({ token: secrets.bot });
   const section = { enabled: false, token: secrets.bot, apiRoot: discord.url };
   await using place = await openPlace({ ...config, channels: { discord: section } });
-  assert.deepEqual((await place.post("/api/channels/discord/test", {})).answer, { ok: true });
+  assert.deepEqual((await place.post("/api/channels/discord/test", {})).answer, { ok: true, account: "maxbot" });
   const wrong = await place.post("/api/channels/discord/test", { token: "another-token" });
   assert.deepEqual([wrong.status, wrong.answer.code], [400, "test_failed"], wrong.text);
   assert.ok(!wrong.text.includes("another-token"));
@@ -337,7 +338,7 @@ test("a mailbox is tried by logging in", { skip: withoutMailServer() }, async ()
   const email = { ...harness.config, enabled: false };
   await using place = await openPlace({ ...config, channels: { email } });
   const tried = await place.post("/api/channels/email/test", {});
-  assert.deepEqual([tried.status, tried.answer], [200, { ok: true }], tried.text);
+  assert.deepEqual([tried.status, tried.answer.ok, typeof tried.answer.account], [200, true, "string"], tried.text);
   const wrong = await place.post("/api/channels/email/test", { imapPassword: "not-the-password" });
   assert.equal(wrong.status, 400);
   assert.ok(!wrong.text.includes("not-the-password"));

@@ -43,7 +43,7 @@ test("sessions show tells a conversation from its log: without its document, wit
   await writeFile(log, text.replace('"turn_execution_start"', '"turn_execution_stArt"'));
   const damaged = await show();
   assert.deepEqual([damaged.code, damaged.stdout], [0, killed.stdout]);
-  assert.match(damaged.stderr, /^maxclaw: 1 damaged lines of \S+ are left out \(maxclaw events verify cli:default\)$/m);
+  assert.match(damaged.stderr, /^maxclaw: 1 damaged line of \S+ left out \(maxclaw events verify cli:default\)$/m);
 });
 
 test("sessions show still shows a conversation of the Go maxclaw, and names what there is not", async () => {

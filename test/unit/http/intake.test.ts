@@ -13,6 +13,7 @@ import { createAnswers } from "../../../src/inbound/answers.js";
 import { Intake } from "../../../src/inbound/intake.js";
 import { ReceivedFiles, type ReceivedFilesOptions } from "../../../src/inbound/received-files.js";
 import { StuckChats } from "../../../src/inbound/stuck-chats.js";
+import { OwnerClaims } from "../../../src/policy/owner-claims.js";
 import { createPairing } from "../../../src/policy/pairing.js";
 import { createPolicy } from "../../../src/policy/policy.js";
 import { createRateLimiter, type RateLimits } from "../../../src/policy/rate-limits.js";
@@ -58,7 +59,12 @@ async function openIntake(
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
   const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
   const intake = new Intake({
-    people: { policy, pairing, rates: createRateLimiter(() => perMinute, { now: Date.now }) },
+    people: {
+      policy,
+      pairing,
+      claims: new OwnerClaims(Date.now),
+      rates: createRateLimiter(() => perMinute, { now: Date.now }),
+    },
     store: {
       bus,
       lives: new SessionLives(log),

@@ -57,7 +57,7 @@ describe("models --provider", () => {
     const of = (name: string) => cli.run(["models", "--provider", name]);
     const unknown = await of("nosuch");
     assert.equal(unknown.code, 2);
-    assert.match(unknown.stderr, /^maxclaw: There is no provider nosuch\. .*openai.*--api-base/);
+    assert.match(unknown.stderr, /^maxclaw: There is no provider nosuch\. .*openai.*--api-base/m);
     const keyless = await of("groq");
     assert.equal(keyless.code, 1);
     assert.match(keyless.stderr, /^groq: it has no key yet\. Add one with: maxclaw onboard --provider groq$/m);

@@ -1,0 +1,56 @@
+import type { PaneWorld } from "../panes/world.js";
+import { h } from "../parts/dom.js";
+import { frameWords } from "./words.js";
+
+const name = "maxclaw.setup";
+
+/** The steps of the first run, in place of the welcome: while no model answers, until the reader is done or wants to wait. */
+export class FirstRun {
+  readonly #element: HTMLElement;
+  readonly #world: () => PaneWorld;
+  readonly #later = h("button", { type: "button", class: "link", onclick: () => this.#world().openPane("models") });
+  #close: Promise<() => void> | undefined;
+  #needsModel = false;
+
+  constructor(element: HTMLElement, world: () => PaneWorld) {
+    this.#element = element;
+    this.#world = world;
+    this.#later.append(frameWords.t("chooseModel"));
+  }
+
+  /** Once begun, the steps stay until their end: the last of them comes when a model answers already. */
+  show(needsModel: boolean): void {
+    this.#needsModel = needsModel;
+    if (this.#close !== undefined) return;
+    if (localStorage.getItem(name) === "later") this.#showLater();
+    else if (needsModel) this.#begin();
+  }
+
+  #begin(): void {
+    this.#close = this.#open();
+    this.#close.catch((error: unknown) => {
+      this.#close = undefined;
+      this.#world().failed(error);
+    });
+  }
+
+  async #open(): Promise<() => void> {
+    const { showFirstSteps } = await import("../panes/setup/first-steps.js");
+    this.#element.hidden = false;
+    return showFirstSteps(this.#element, { world: this.#world(), onEnd: () => void this.#end() });
+  }
+
+  async #end(): Promise<void> {
+    localStorage.setItem(name, "later");
+    (await this.#close)?.();
+    this.#close = undefined;
+    this.#showLater();
+  }
+
+  /** Who wanted to wait finds the way back here. */
+  #showLater(): void {
+    if (this.#needsModel) this.#element.replaceChildren(this.#later);
+    else this.#later.remove();
+    this.#element.hidden = !this.#needsModel;
+  }
+}

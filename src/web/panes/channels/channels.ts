@@ -1,0 +1,129 @@
+import { isRecord } from "../../../client/frames.js";
+import { type Api, type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
+import { changeSettings, readSettings, settingAt, textsAt } from "../setup/settings.js";
+
+/** Channels that the page knows how to set up; the others are in the config file. */
+export const offered = ["telegram", "discord", "email"] as const;
+export type Offered = (typeof offered)[number];
+
+export interface Channel {
+  readonly name: string;
+  readonly isOn: boolean;
+  readonly state: string;
+  readonly reason: string;
+  readonly since: string;
+  readonly lastSeenAt: string;
+}
+
+export interface Person {
+  readonly channel: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface LastMessage {
+  readonly channel: string;
+  readonly at: string;
+  readonly text: string;
+}
+
+/** All that the pane shows. */
+export interface Known {
+  readonly channels: readonly Channel[];
+  readonly lastMessages: readonly LastMessage[];
+  readonly paired: readonly Person[];
+  /** `channel:id`. */
+  readonly owners: readonly string[];
+  readonly config: JsonObject;
+  /** Whether the gateway has a token, without which the page cannot make somebody an owner. */
+  readonly hasToken: boolean;
+}
+
+export async function readChannels(api: Api): Promise<Known> {
+  const [{ channels }, { users }, { paired }, { config }] = await Promise.all([
+    api.get("api/channels"),
+    api.get("api/channels/senders?limit=200"),
+    api.get("api/pairings"),
+    readSettings(api),
+  ]);
+  return {
+    channels: recordsIn(channels)
+      .filter(({ isAvailable }) => isAvailable === true)
+      .map(toChannel),
+    lastMessages: recordsIn(users).map((user) => ({
+      channel: textIn(user.channel),
+      at: textIn(user.lastSeen),
+      text: textIn(user.latestMessage),
+    })),
+    paired: recordsIn(paired).map((one) => ({
+      channel: textIn(one.channel),
+      id: textIn(one.senderId),
+      name: textIn(one.senderName),
+    })),
+    owners: textsAt(config, "owners"),
+    config,
+    hasToken: textIn(settingAt(config, "gateway", "token")) !== "",
+  };
+}
+
+function toChannel(channel: JsonObject): Channel {
+  return {
+    name: textIn(channel.name),
+    isOn: channel.enabled === true,
+    state: textIn(channel.state),
+    reason: textIn(channel.reason),
+    since: textIn(channel.since),
+    lastSeenAt: textIn(channel.lastSeenAt),
+  };
+}
+
+/** Logs in once. Resolves with how people find the bot; empty where the platform does not say. */
+export async function testChannel(api: Api, name: string, section: JsonObject): Promise<string> {
+  const { account } = await api.post(`api/channels/${name}/test`, section, { timeoutMs: 30_000 });
+  return textIn(account);
+}
+
+/** Switches it on with these settings. A channel that runs takes other settings only when it begins again. */
+export async function connect(api: Api, name: string, section: JsonObject, isOn: boolean): Promise<void> {
+  if (isOn && Object.keys(section).length > 0) await switchChannel(api, name, false);
+  await changeSettings(api, () => ({ channels: { [name]: { ...section, enabled: true } } }));
+}
+
+export async function switchChannel(api: Api, name: string, isOn: boolean): Promise<void> {
+  await changeSettings(api, () => ({ channels: { [name]: { enabled: isOn } } }));
+}
+
+export async function revoke(api: Api, { channel, id }: Person): Promise<void> {
+  await api.delete(`api/pairings/${encodeURIComponent(channel)}/${encodeURIComponent(id)}`);
+}
+
+export async function removeOwner(api: Api, owner: string): Promise<void> {
+  await changeSettings(api, (config) => ({ owners: textsAt(config, "owners").filter((one) => one !== owner) }));
+}
+
+export interface OwnerCode {
+  readonly code: string;
+  readonly expiresAt: string;
+}
+
+export async function askForCode(api: Api, name: string): Promise<OwnerCode> {
+  const { code, expiresAt } = await api.post(`api/channels/${name}/owner-code`);
+  return { code: textIn(code), expiresAt: textIn(expiresAt) };
+}
+
+/** How far the code is. */
+export interface CodeState {
+  readonly state: string;
+  readonly who: string;
+  readonly reason: string;
+}
+
+export async function codeState(api: Api, name: string): Promise<CodeState> {
+  const { state, owner, reason } = await api.get(`api/channels/${name}/owner-code`);
+  const { senderId, senderName } = isRecord(owner) ? owner : {};
+  return { state: textIn(state), who: textIn(senderName) || textIn(senderId), reason: textIn(reason) };
+}
+
+export async function takeCodeBack(api: Api, name: string): Promise<void> {
+  await api.delete(`api/channels/${name}/owner-code`);
+}

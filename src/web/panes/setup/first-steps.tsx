@@ -1,0 +1,149 @@
+import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ChannelForm } from "../channels/channel-form.js";
+import { type Offered, offered, readChannels } from "../channels/channels.js";
+import { OwnerCode } from "../channels/owner-code.js";
+import { channelsWords } from "../channels/words.js";
+import { ModelPicker } from "../models/model-picker.js";
+import { ProviderForm } from "../models/provider-form.js";
+import { type Model, readProviders, saveChoice } from "../models/providers.js";
+import { modelsWords } from "../models/words.js";
+import { useLoad, WhenLoaded } from "../parts/loading.js";
+import type { PaneWorld } from "../world.js";
+import { setupWords } from "./words.js";
+
+interface StepsProps {
+  readonly world: PaneWorld;
+  /** Everything is set up, or is to wait. */
+  readonly onEnd: () => void;
+}
+
+/** Draws the first steps into `element`, in place of the empty chat. The result takes them away. */
+export function showFirstSteps(element: HTMLElement, props: StepsProps): () => void {
+  render(<FirstSteps {...props} />, element);
+  return () => render(null, element);
+}
+
+type Step =
+  | { readonly at: "provider" }
+  | { readonly at: "model"; readonly provider: string; readonly models: readonly Model[] }
+  | { readonly at: "channel"; readonly model: string };
+
+const order: readonly Step["at"][] = ["provider", "model", "channel"];
+
+function FirstSteps({ world, onEnd }: StepsProps) {
+  const { t } = setupWords;
+  const [step, setStep] = useState<Step>({ at: "provider" });
+  const use = async (model: string): Promise<void> => {
+    await saveChoice(world.api, { model });
+    world.refreshStatus();
+    setStep({ at: "channel", model });
+  };
+  const section = useFocusAt(step.at);
+  return (
+    <section class="first-steps" aria-label={t("title")} tabIndex={-1} ref={section}>
+      <p class="muted">{t("step", { n: order.indexOf(step.at) + 1 })}</p>
+      {step.at === "provider" ? (
+        <ProviderStep world={world} onSaved={(provider, models) => setStep({ at: "model", provider, models })} />
+      ) : step.at === "model" ? (
+        <>
+          <h2>{t("modelTitle")}</h2>
+          <p class="muted">{t("modelAbout")}</p>
+          <ModelPicker
+            models={new Map([[step.provider, step.models]])}
+            current=""
+            action={modelsWords.t("useIt")}
+            use={use}
+          />
+          <button type="button" class="link" onClick={() => setStep({ at: "provider" })}>
+            {t("back")}
+          </button>
+        </>
+      ) : (
+        <ChannelStep world={world} model={step.model} onEnd={onEnd} />
+      )}
+      {step.at === "channel" ? undefined : (
+        <button type="button" class="link" onClick={onEnd}>
+          {t("skip")}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** The button that was pressed is gone with its step: the reader goes on at the next one. */
+function useFocusAt(step: Step["at"]) {
+  const section = useRef<HTMLElement>(null);
+  const shown = useRef(step);
+  useEffect(() => {
+    if (shown.current !== step) section.current?.focus();
+    shown.current = step;
+  }, [step]);
+  return section;
+}
+
+function ProviderStep({
+  world,
+  onSaved,
+}: {
+  readonly world: PaneWorld;
+  readonly onSaved: (name: string, models: readonly Model[]) => void;
+}) {
+  const { t } = setupWords;
+  const providers = useLoad(world, () => readProviders(world.api), []);
+  return (
+    <>
+      <h2>{t("whoTitle")}</h2>
+      <p class="muted">{t("whoAbout")}</p>
+      <WhenLoaded loaded={providers}>
+        {(known) => <ProviderForm world={world} known={known} onSaved={onSaved} />}
+      </WhenLoaded>
+    </>
+  );
+}
+
+function ChannelStep({ world, model, onEnd }: StepsProps & { readonly model: string }) {
+  const { t } = setupWords;
+  const [open, setOpen] = useState<Offered>();
+  const known = useLoad(world, () => readChannels(world.api), []);
+  return (
+    <>
+      <p role="status">{t("ready", { model })}</p>
+      <h2>{t("whereTitle")}</h2>
+      <p class="muted">{t("whereAbout")}</p>
+      <div class="card-line">
+        {offered.map((name) => (
+          <button
+            type="button"
+            key={name}
+            class="button quiet"
+            aria-expanded={open === name}
+            onClick={() => setOpen(open === name ? undefined : name)}
+          >
+            {channelsWords.t(name)}
+          </button>
+        ))}
+      </div>
+      {open === undefined ? undefined : (
+        <WhenLoaded loaded={known}>
+          {({ channels, hasToken }) => {
+            const found = channels.find(({ name }) => name === open);
+            return found?.isOn === true ? (
+              <div class="card">
+                <p>{t("connected", { name: channelsWords.t(open) })}</p>
+                <OwnerCode world={world} name={open} hasToken={hasToken} onDone={known.reload} />
+              </div>
+            ) : (
+              <div class="card">
+                <ChannelForm key={open} world={world} name={open} isOn={false} onConnected={known.reload} />
+              </div>
+            );
+          }}
+        </WhenLoaded>
+      )}
+      <button type="button" class="button primary start" onClick={onEnd}>
+        {t("finish")}
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { openAIConfig, startGateway, type TestGateway } from "../../support/worlds/gateway.js";
+import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
+import type { FakeModelServer, ScriptedAnswer } from "../../support/worlds/model-script.js";
+import { withoutChromium } from "../../support/worlds/needs.js";
+
+const key = "sk-right-key";
+/** What the browser itself says about a refusal that the page shows in its own words. */
+const refusals = { expected: /the server responded with a status of 4\d\d/ };
+
+/** A provider that lists its models to who has the key, and answers as `says`. */
+async function startProvider(models: readonly string[], says: string): Promise<FakeModelServer> {
+  return await startFakeOpenAI({
+    answer({ method, headers }): ScriptedAnswer {
+      if (headers.authorization !== `Bearer ${key}`)
+        return { status: 401, body: { error: { message: "Incorrect API key provided" } } };
+      if (method === "GET") return { status: 200, body: { data: models.map((id) => ({ id })) } };
+      return { text: says };
+    },
+  });
+}
+
+async function stored({ home }: TestGateway) {
+  return JSON.parse(await readFile(join(home, "config.json"), "utf8"));
+}
+
+async function typeProvider(page: Page, name: string, apiKey: string, apiBase: string): Promise<void> {
+  await page.getByRole("radio", { name: new RegExp(`^${name}`) }).check();
+  await page.getByLabel(`API key of ${name}`).fill(apiKey);
+  await page.getByText("Another address", { exact: true }).click();
+  await page.getByLabel("Address", { exact: true }).fill(apiBase);
+  await page.getByRole("button", { name: "Test and save" }).click();
+}
+
+async function connectTelegram(page: Page, { url }: FakeTelegram, token: string): Promise<void> {
+  await page.getByLabel("The bot's token").fill(token);
+  await page.getByText("More", { exact: true }).click();
+  await page.getByLabel("A server of your own").fill(url);
+  await page.getByRole("button", { name: "Test and connect" }).click();
+}
+
+describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
+  let browser: Browser;
+
+  before(async () => {
+    browser = await openChromium();
+  });
+  after(async () => {
+    await browser?.close();
+  });
+
+  pageTest(
+    "models: a wrong key is refused in place, the right one is in force, a second provider helps out",
+    async () => {
+      await using first = await startProvider(["gpt-5", "gpt-5-mini", "text-embedding-3"], "The first one answers.");
+      await using second = await startProvider(["llama-3.1-8b-instant"], "The second one answers.");
+      await using gateway = await startGateway({ config: {} });
+      await withPage(
+        browser,
+        `${gateway.gateway.pageUrl}#/models`,
+        async (page) => {
+          await page.getByText("No provider is set up yet").waitFor();
+          await page.getByRole("button", { name: "Add a provider" }).click();
+          await page.getByLabel("Search").fill("openai");
+          await typeProvider(page, "openai", "sk-wrong", first.apiBase);
+          await page
+            .getByRole("alert")
+            .getByText(/openai does not take this key\. .*Incorrect API key/)
+            .waitFor();
+          assert.equal((await stored(gateway)).providers, undefined);
+
+          await page.getByLabel("API key of openai").fill(key);
+          await page.getByRole("button", { name: "Test and save" }).click();
+          const card = page.getByRole("listitem", { name: "openai" });
+          await card.getByText("It answers, and has 3 models.").waitFor();
+          await page.getByRole("button", { name: "Choose a model" }).click();
+          await page.getByText("$1.25 in, $10.00 out").waitFor();
+          await page.getByRole("radio", { name: /^gpt-5-mini/ }).check();
+          await page.getByRole("button", { name: "Use this model" }).click();
+          await page.getByText("openai/gpt-5-mini answers from now on.").waitFor();
+          assert.equal((await gateway.ask("hello")).response, "The first one answers.");
+
+          await page.getByRole("button", { name: "Add a provider" }).click();
+          await typeProvider(page, "groq", key, second.apiBase);
+          await page.getByRole("listitem", { name: "groq" }).getByText("It answers, and has one model.").waitFor();
+          await page.getByRole("button", { name: "Add a model" }).click();
+          await page.getByRole("radio", { name: /^groq\/llama/ }).check();
+          await page.getByRole("button", { name: "Add a model" }).last().click();
+          await page.getByRole("button", { name: "Remove groq/llama-3.1-8b-instant" }).waitFor();
+          const { agents, providers } = await stored(gateway);
+          assert.deepEqual(agents.defaults, {
+            model: "openai/gpt-5-mini",
+            fallbacks: ["groq/llama-3.1-8b-instant"],
+          });
+          assert.equal(providers.openai.apiKey, key);
+          assert.doesNotMatch(await page.content(), /sk-right/);
+
+          await card.getByRole("button", { name: "Test" }).click();
+          await card.getByText(/was asked for its list of models: it answers, and has 3/).waitFor();
+
+          await card.getByRole("button", { name: "Remove" }).click();
+          await page
+            .getByRole("dialog")
+            .getByText(/Without openai it cannot/)
+            .waitFor();
+          await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+          await card.waitFor({ state: "detached" });
+          assert.deepEqual(Object.keys((await stored(gateway)).providers), ["groq"]);
+        },
+        refusals,
+      );
+    },
+  );
+
+  pageTest("first run: from no config to an answer, without a restart", async () => {
+    await using model = await startProvider(["gpt-5-mini"], "Hello, I am set up.");
+    await using telegram = await startFakeTelegram({ token: "4242:right" });
+    await using gateway = await startGateway();
+    await withPage(
+      browser,
+      gateway.gateway.pageUrl,
+      async (page) => {
+        await page.getByRole("heading", { name: "Choose who answers" }).waitFor();
+        await page.getByLabel("Search").fill("openai");
+        await typeProvider(page, "openai", "sk-wrong", model.apiBase);
+        await page
+          .getByRole("alert")
+          .getByText(/openai does not take this key/)
+          .waitFor();
+        await page.getByLabel("API key of openai").fill(key);
+        await page.getByRole("button", { name: "Test and save" }).click();
+        await page.getByRole("heading", { name: "Choose a model" }).waitFor();
+        await page.locator(".first-steps:focus").waitFor();
+        await page.getByRole("radio", { name: /^gpt-5-mini/ }).check();
+        await page.getByRole("button", { name: "Use this model" }).click();
+        await page.getByRole("heading", { name: "Where do you want to chat?" }).waitFor();
+        await page.getByRole("button", { name: "Telegram" }).click();
+        await connectTelegram(page, telegram, "4242:right");
+        await page.getByText(/To make somebody an owner .* the gateway needs a token/).waitFor();
+        await page.getByRole("button", { name: "Start chatting" }).click();
+        await page.getByRole("heading", { name: "What can I do for you?" }).waitFor();
+        await page.getByRole("textbox", { name: "Message" }).fill("hello");
+        await page.keyboard.press("Enter");
+        await page.getByRole("article").getByText("Hello, I am set up.").waitFor();
+        await page.getByText("offline stand-in").waitFor({ state: "hidden" });
+      },
+      refusals,
+    );
+  });
+
+  pageTest("first run: who wants to wait chats with the stand-in, and is not asked again", async () => {
+    await using gateway = await startGateway();
+    await withPage(browser, gateway.gateway.pageUrl, async (page) => {
+      await page.getByRole("button", { name: "Not now" }).click();
+      await page.getByRole("heading", { name: "What can I do for you?" }).waitFor();
+      await page.reload();
+      await page.getByText("offline stand-in", { exact: true }).waitFor();
+      assert.equal(await page.getByRole("heading", { name: "Choose who answers" }).count(), 0);
+      await page.getByRole("button", { name: "Choose who answers" }).click();
+      await page.getByText("No provider is set up yet").waitFor();
+    });
+  });
+
+  pageTest(
+    "channels: a wrong token is refused in place, the right one connects, and a code makes me the owner",
+    async () => {
+      await using model = await startProvider(["gpt-5-mini"], "I hear you.");
+      await using telegram = await startFakeTelegram({ token: "4242:right" });
+      const config = openAIConfig(model.apiBase, { gateway: { token: "page-token" } });
+      await using gateway = await startGateway({
+        config: { ...config, providers: { openai: { apiKey: key, apiBase: model.apiBase } } },
+      });
+      await withPage(
+        browser,
+        `${gateway.gateway.pageUrl}#/channels`,
+        async (page) => {
+          const card = page.getByRole("listitem", { name: "Telegram" });
+          await card.getByRole("button", { name: "Set up" }).click();
+          await connectTelegram(page, telegram, "4242:wrong");
+          await card
+            .getByRole("alert")
+            .getByText(/BotFather/)
+            .waitFor();
+          assert.equal((await stored(gateway)).channels, undefined);
+          await card.getByLabel("The bot's token").fill("4242:right");
+          await card.getByRole("button", { name: "Test and connect" }).click();
+          await card.getByText(/^Connected since/).waitFor();
+
+          await card.getByRole("button", { name: "Show a code" }).click();
+          const code = await card.locator(".person-code").innerText();
+          telegram.pushText({ chatId: "42", userId: "42", name: "Ada", text: code });
+          await card.getByText("Ada is an owner now.").waitFor();
+          await card.getByText("owner", { exact: true }).waitFor();
+          assert.deepEqual((await stored(gateway)).owners, ["telegram:42"]);
+          telegram.pushText({ chatId: "42", userId: "42", name: "Ada", text: "do you hear me?" });
+          const sent = await telegram.waitForSent(2);
+          assert.match(sent.at(-1)?.text ?? "", /I hear you\./);
+          await card.getByText(/^Last message/).waitFor();
+
+          await card.getByRole("button", { name: "Test" }).click();
+          await card.getByText("It was logged in once as @maxclaw_test_bot, and that works.").waitFor();
+          await card.getByRole("button", { name: "Remove" }).click();
+          await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+          await card.getByText("owner", { exact: true }).waitFor({ state: "detached" });
+          await card.getByRole("switch").click();
+          await card.getByText("Off.").waitFor();
+        },
+        { ...refusals, token: "page-token" },
+      );
+    },
+  );
+});
