@@ -12,7 +12,7 @@ import type {
   UserItem,
 } from "../session/view-state.js";
 import type { ItemView } from "./item-view.js";
-import { createMarkdownView } from "./markdown.js";
+import { MarkdownView } from "./markdown/view.js";
 import { chatWords } from "./words.js";
 
 export function createItemView(item: Item, load: LoadFile): ItemView<Item> {
@@ -108,13 +108,13 @@ function assistantView(): ItemView<AssistantItem> {
   const files = h("ul", { class: "files", "aria-label": "Files" });
   const state = h("div", { class: "message-state" });
   const element = h("article", { class: "message assistant", "aria-label": "Assistant" }, thinking, body, files, state);
-  const showMarkdown = createMarkdownView(body);
+  const answer = new MarkdownView(body);
   return {
     element,
     update(item) {
       thinking.hidden = item.thinking === "";
       setText(thought, item.thinking);
-      showMarkdown(item.text);
+      answer.show(item.text, item.isStreaming);
       showFiles(files, item.files);
       show(state, item.isPartial && item.text !== "" ? "Cut off here" : "");
       element.classList.toggle("streaming", item.isStreaming && item.text !== "");
