@@ -1,4 +1,4 @@
-import { fileView, type LoadFile } from "../files/file-view.js";
+import { fileView, type LoadFile, sentFileView } from "../files/file-view.js";
 import type { OutgoingMessage } from "../outbox/outbox-store.js";
 import { h, icon, setText } from "../parts/dom.js";
 import type {
@@ -25,7 +25,7 @@ function createView(item: Item, load: LoadFile): ItemView<Item> {
   // The view of an item only ever gets items of the same kind: the key names the kind.
   switch (item.kind) {
     case "user":
-      return userView() as ItemView<Item>;
+      return userView(load) as ItemView<Item>;
     case "assistant":
       return assistantView() as ItemView<Item>;
     case "tool":
@@ -45,7 +45,7 @@ function createView(item: Item, load: LoadFile): ItemView<Item> {
   }
 }
 
-function userView(): ItemView<UserItem> {
+function userView(load: LoadFile): ItemView<UserItem> {
   const sender = h("div", { class: "sender" });
   const text = h("div", { class: "bubble" });
   const files = h("ul", { class: "files", "aria-label": "Files" });
@@ -57,7 +57,9 @@ function userView(): ItemView<UserItem> {
       if (item.sender !== undefined) element.setAttribute("aria-label", item.sender);
       show(sender, item.sender ?? "");
       show(text, item.text);
-      showFiles(files, item.files);
+      files.hidden = item.files.length === 0;
+      if (item.files.length !== files.childElementCount)
+        files.replaceChildren(...item.files.map((file) => sentFileView(file, load)));
       show(state, item.status === "queued" ? chatWords.t("queued") : "");
       element.title = clockOf(item.at);
     },

@@ -28,7 +28,7 @@ const growing = [
   ...Array.from({ length: 12 }, (_, line) => `const value${line} = ${line};\n`),
   "```\n\n",
   "<details>\n<summary>Fold</summary>\n\n",
-  ...Array.from({ length: 12 }, (_, word) => `inner${word} `),
+  ...Array.from({ length: 60 }, (_, word) => `inner${word} `),
   "\n\n</details>\n\nThe end.",
 ];
 
@@ -53,7 +53,8 @@ describe("answers on the web page", { timeout: 120_000, skip: withoutChromium() 
   pageTest("formulas are drawn, and prices and escaped words stay text", () =>
     onPage(async (page, answer) => {
       await ask(page, "be rich", "That is all of it.");
-      await page.waitForFunction("document.querySelectorAll('.markdown math').length === 4");
+      await answer.locator("math").nth(3).waitFor();
+      assert.equal(await answer.locator("math").count(), 4);
       assert.equal(await answer.locator("math[display='block']").count(), 2);
       assert.equal(await answer.locator("math mfrac").count(), 2);
       assert.equal(await answer.locator("math annotation, math [style]").count(), 0);
@@ -139,7 +140,7 @@ describe("answers on the web page", { timeout: 120_000, skip: withoutChromium() 
       await answer.getByText("The end.").waitFor();
       await page.locator(".token-keyword").first().waitFor();
       assert.equal(await fold.getAttribute("open"), "", "what the reader has opened stays open");
-      assert.match((await fold.textContent()) ?? "", /inner0 inner1 .* inner11/);
+      assert.match((await fold.textContent()) ?? "", /inner0 inner1 .* inner59/);
       const seen = await page.evaluate<{ removed: string[]; moved: number; paintedWhileGrowing: number }>(
         "window.seen",
       );

@@ -30,6 +30,12 @@ describe("the size of the web page", () => {
     assert.doesNotMatch(code.join(""), /KaTeX parse error|tokenizeTimeLimit/);
   });
 
+  test("the licences of the libraries in it go with it", () => {
+    const text = readFileSync(join(web, "licences.md"), "utf8");
+    for (const name of ["katex", "shiki", "dompurify", "marked", "preact", "idb"])
+      assert.match(text, new RegExp(`\\b${name}\\b`));
+  });
+
   test("formulas, colours of code and each language are files of their own", () => {
     const names = readdirSync(join(web, "assets")).join(" ");
     for (const name of ["maths", "colours", "python", "rust", "tsx", "sql"])
