@@ -7,6 +7,11 @@ export async function sendArtifact(x: Exchange): Promise<void> {
   await sendDownload(x, await x.api.openArtifact(paramOf(x, "key"), paramOf(x, "id")));
 }
 
+/** A file that came with a message of a session. */
+export async function sendReceived(x: Exchange): Promise<void> {
+  await sendDownload(x, await x.api.openReceived(paramOf(x, "key"), paramOf(x, "file")));
+}
+
 /** A file as a download. The headers of every answer keep what is in it from running in the name of the page. Closes it. */
 export async function sendDownload(x: Exchange, file: OpenedFile): Promise<void> {
   const { filename, mimeType, sizeBytes, handle } = file;

@@ -22,6 +22,7 @@ export const pagePolicy = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' blob:",
+  "media-src blob:",
   "connect-src 'self'",
   "worker-src 'none'",
   nothing,

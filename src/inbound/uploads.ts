@@ -7,6 +7,7 @@ import type { Logger } from "../log.js";
 import { codeOf } from "../util/error-code.js";
 import { mimeTypeOf } from "../util/files/content-types.js";
 import { plainName } from "../util/files/file-name.js";
+import { mayHaveTwin } from "../util/files/noted-file.js";
 import type { OpenedFile } from "../util/files/opened-file.js";
 import { openReal, PathChangedError, resolveReal } from "../util/files/real-path.js";
 import { writeReal } from "../util/files/write-real.js";
@@ -36,6 +37,8 @@ export interface Uploads {
   keep(file: UploadRequest): Promise<Attachment>;
   /** @throws {RequestError} 404 */
   open(name: string): Promise<OpenedFile>;
+  /** A file that came with a message of this session, by the last part of its path. @throws {RequestError} 404 */
+  openReceived(sessionKey: string, name: string): Promise<OpenedFile>;
   /**
    * Gives them to a session, where its tools can read them. The same message finds them where they are, another one
    * gets copies. `by` is whose own files they are, as `channel:sender`.
@@ -70,9 +73,14 @@ export function createUploads(options: {
     },
 
     async open(name) {
-      const found = /^\.|[/\\]/.test(name) ? undefined : await files.open(join(folder, name));
-      if (found === undefined)
-        throw new RequestError(`There is no file ${name.slice(0, 80)}.`, { status: 404, code: "not_found" });
+      const found = isName(name) ? await files.open(join(folder, name)) : undefined;
+      if (found === undefined) throw noFile(name);
+      return found;
+    },
+
+    async openReceived(sessionKey, name) {
+      const found = isName(name) ? await openIn(receivedOf(sessionKey), name, log) : undefined;
+      if (found === undefined) throw noFile(name);
       return found;
     },
 
@@ -169,6 +177,27 @@ class UploadFolder {
     const copy = gone.startsWith(inside) ? await this.#taken.find(gone) : undefined;
     return copy && (await realpath(copy));
   }
+}
+
+/** What is opened is a file there, and not what a link leads to. */
+async function openIn(folder: string, name: string, log: Logger): Promise<OpenedFile | undefined> {
+  try {
+    const path = await realPathOf(join(folder, name));
+    const handle = await openReal(path, { alone: mayHaveTwin(path) });
+    const { size } = await handle.stat();
+    return { filename: name.replace(/^[0-9a-f]{8}-/, ""), mimeType: mimeTypeOf(name), sizeBytes: size, handle };
+  } catch (error) {
+    log.debug(`A file was not opened: ${messageOf(error)}`, { folder, name });
+    return undefined;
+  }
+}
+
+function isName(name: string): boolean {
+  return !/^\.|[/\\\0]/.test(name);
+}
+
+function noFile(name: string): RequestError {
+  return new RequestError(`There is no file ${name.slice(0, 80)}.`, { status: 404, code: "not_found" });
 }
 
 async function* limited(

@@ -13,6 +13,8 @@ export default defineConfig({
     // The page is served under `default-src 'self'`: nothing may be inlined.
     assetsInlineLimit: 0,
     modulePreload: false,
+    // Of the libraries that are in it, as their authors ask.
+    license: { fileName: "licences.md" },
     reportCompressedSize: false,
   },
 });

@@ -6,7 +6,7 @@ import type { FilesApi } from "./files-api.js";
 
 export interface FilePorts {
   readonly sessions: Pick<SessionStore, "exists">;
-  readonly uploads: Pick<Uploads, "keep" | "open">;
+  readonly uploads: Pick<Uploads, "keep" | "open" | "openReceived">;
   readonly artifacts: { open(sessionKey: string, artifactId: string): Promise<OpenedFile> };
 }
 
@@ -19,5 +19,9 @@ export function createFileOperations({ sessions, uploads, artifacts }: FilePorts
     },
     upload: (file) => uploads.keep(file),
     openUpload: (name) => uploads.open(name),
+    async openReceived(key, name) {
+      await assertSession(sessions, key);
+      return await uploads.openReceived(key, name);
+    },
   };
 }

@@ -24,4 +24,10 @@ export interface FilesApi {
    * @throws {RequestError} 404
    */
   openUpload(name: string): Promise<OpenedFile>;
+  /**
+   * A file that came with a message of this session, by the last part of its path. The caller closes it.
+   *
+   * @throws {RequestError} 404
+   */
+  openReceived(sessionKey: string, name: string): Promise<OpenedFile>;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { CommandName } from "../../api/commands/command-params.js";
 import type { CommandResults } from "../../api/commands/commands-api.js";
-import { sendArtifact } from "../artifacts.js";
+import { sendArtifact, sendReceived } from "../artifacts.js";
 import { ask, followed, toSnake } from "../ask.js";
 import { openEventStream } from "../event-stream.js";
 import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "../exchange.js";
@@ -40,6 +40,7 @@ export const sessionRoutes: readonly Route[] = [
   { method: "GET", path: "/api/sessions/:key/usage", handle: usage },
   { method: "GET", path: "/api/sessions/:key/events", handle: events },
   { method: "GET", path: "/api/sessions/:key/artifacts/:id", handle: sendArtifact },
+  { method: "GET", path: "/api/sessions/:key/received/:file", handle: sendReceived },
   { method: "GET", path: "/api/sessions/:key/stream", tokenInQuery: true, handle: stream },
 ];
 

@@ -45,8 +45,7 @@ export class Conversation {
       drop: (messageId) => outbox.drop(messageId),
       isOnline: () => store.known.nextAttemptAt === undefined,
       loadOlder: () => chat.session?.loadOlder(),
-      loadFile: (artifactId) =>
-        chat.session?.loadFile(artifactId) ?? Promise.reject(new Error("No conversation is open.")),
+      loadFile: (path) => chat.session?.loadFile(path) ?? Promise.reject(new Error("No conversation is open.")),
     });
     this.#composer = new Composer({
       send,

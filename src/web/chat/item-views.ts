@@ -1,4 +1,4 @@
-import { fileView, type LoadFile } from "../files/file-view.js";
+import { fileView, type LoadFile, sentFileView } from "../files/file-view.js";
 import type { OutgoingMessage } from "../outbox/outbox-store.js";
 import { h, icon, setText } from "../parts/dom.js";
 import { durationOf } from "../parts/format.js";
@@ -12,7 +12,7 @@ import type {
   UserItem,
 } from "../session/view-state.js";
 import type { ItemView } from "./item-view.js";
-import { createMarkdownView } from "./markdown.js";
+import { MarkdownView } from "./markdown/view.js";
 import { chatWords } from "./words.js";
 
 export function createItemView(item: Item, load: LoadFile): ItemView<Item> {
@@ -25,7 +25,7 @@ function createView(item: Item, load: LoadFile): ItemView<Item> {
   // The view of an item only ever gets items of the same kind: the key names the kind.
   switch (item.kind) {
     case "user":
-      return userView() as ItemView<Item>;
+      return userView(load) as ItemView<Item>;
     case "assistant":
       return assistantView() as ItemView<Item>;
     case "tool":
@@ -45,7 +45,7 @@ function createView(item: Item, load: LoadFile): ItemView<Item> {
   }
 }
 
-function userView(): ItemView<UserItem> {
+function userView(load: LoadFile): ItemView<UserItem> {
   const sender = h("div", { class: "sender" });
   const text = h("div", { class: "bubble" });
   const files = h("ul", { class: "files", "aria-label": chatWords.t("files") });
@@ -57,7 +57,9 @@ function userView(): ItemView<UserItem> {
       if (item.sender !== undefined) element.setAttribute("aria-label", item.sender);
       show(sender, item.sender ?? "");
       show(text, item.text);
-      showFiles(files, item.files);
+      files.hidden = item.files.length === 0;
+      if (item.files.length !== files.childElementCount)
+        files.replaceChildren(...item.files.map((file) => sentFileView(file, load)));
       show(state, item.status === "queued" ? chatWords.t("queued") : "");
       element.title = clockOf(item.at);
     },
@@ -115,13 +117,13 @@ function assistantView(): ItemView<AssistantItem> {
     files,
     state,
   );
-  const showMarkdown = createMarkdownView(body);
+  const answer = new MarkdownView(body);
   return {
     element,
     update(item) {
       thinking.hidden = item.thinking === "";
       setText(thought, item.thinking);
-      showMarkdown(item.text);
+      answer.show(item.text, item.isStreaming);
       showFiles(files, item.files);
       show(state, item.isPartial && item.text !== "" ? chatWords.t("cutOff") : "");
       element.classList.toggle("streaming", item.isStreaming && item.text !== "");

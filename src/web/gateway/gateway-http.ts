@@ -8,8 +8,8 @@ export interface GatewayHttp {
   status(): Promise<StatusView>;
   /** Stored events with seq > fromSequence. */
   events(sessionKey: string, fromSequence: number, limit: number): Promise<readonly GatewayEvent[]>;
-  /** A file that the people of a session were given. */
-  file(sessionKey: string, artifactId: string): Promise<Blob>;
+  /** A file of a session, by its path there: `artifacts/…` was given to its people, `received/…` came from them. */
+  file(sessionKey: string, path: string): Promise<Blob>;
 }
 
 export function createGatewayHttp(api: Api): GatewayHttp {
@@ -22,9 +22,8 @@ export function createGatewayHttp(api: Api): GatewayHttp {
       const { events } = await api.get(ofSession(sessionKey, `events?from_sequence=${fromSequence}&limit=${limit}`));
       return Array.isArray(events) ? events.filter(isEventShaped) : [];
     },
-    async file(sessionKey, artifactId) {
-      const path = ofSession(sessionKey, `artifacts/${encodeURIComponent(artifactId)}`);
-      return await (await api.response("GET", path)).blob();
+    async file(sessionKey, path) {
+      return await (await api.response("GET", ofSession(sessionKey, path))).blob();
     },
   };
 }

@@ -78,8 +78,8 @@ export class Session {
     }
   }
 
-  loadFile(artifactId: string): Promise<Blob> {
-    return this.#options.http.file(this.key, artifactId);
+  loadFile(path: string): Promise<Blob> {
+    return this.#options.http.file(this.key, path);
   }
 
   /** Rejects with the reason when the answer does not count. */

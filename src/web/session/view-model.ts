@@ -97,7 +97,17 @@ const handlers: Handlers = {
     const thinking = content.map((part) => (part.type === "thinking" ? part.text : "")).join("");
     const item = assistantFor(draft, event, message_id);
     const seq = event.seq ?? undefined;
-    putItem(draft, { ...item, seq, text, thinking, files, isStreaming: false, isPartial: partial, isFinal: final });
+    const names = files.map(({ filename }) => filename);
+    putItem(draft, {
+      ...item,
+      seq,
+      text,
+      thinking,
+      files: names,
+      isStreaming: false,
+      isPartial: partial,
+      isFinal: final,
+    });
     for (const part of content) if (part.type === "tool_use") takeToolUse(draft, event, part, message_id);
   },
   tool_execution_start(draft, event) {

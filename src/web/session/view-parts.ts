@@ -3,7 +3,7 @@ import type { ContentPart } from "../../events/content.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
 import { visibleFields } from "../../util/text/visible.js";
 import { addItem, type Draft, findItem, putItem, removeItems } from "./view-draft.js";
-import type { AssistantItem, Item, OpenPlan, OpenQuestion, ToolItem } from "./view-state.js";
+import type { AssistantItem, Item, OpenPlan, OpenQuestion, SentFile, ToolItem } from "./view-state.js";
 
 export function base(event: GatewayEvent, key: string): Pick<Item, "key" | "at" | "seq" | "turnId"> {
   return { key, at: event.timestamp, seq: event.seq ?? undefined, turnId: event.turn_id };
@@ -176,15 +176,17 @@ export function planOf({ plan, change }: EventOf<"plan_updated">["payload"]): Op
 
 export function plainContent(parts: readonly ContentPart[]): {
   readonly text: string;
-  readonly files: readonly string[];
+  readonly files: readonly SentFile[];
 } {
   if (!Array.isArray(parts)) throw new TypeError("content is not a list");
   let text = "";
-  const files: string[] = [];
+  const files: SentFile[] = [];
   for (const part of parts) {
     if (part.type === "text") text += part.text;
-    if (part.type === "file" || part.type === "image")
-      files.push(part.filename ?? part.path.split("/").at(-1) ?? part.path);
+    if (part.type === "file" || part.type === "image") {
+      const storedAs = part.path.split(/[/\\]/).at(-1) ?? part.path;
+      files.push({ filename: part.filename ?? storedAs, mimeType: part.mime_type, storedAs });
+    }
   }
   return { text, files };
 }

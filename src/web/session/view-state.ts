@@ -12,11 +12,19 @@ interface ItemBase {
   readonly turnId: string | undefined;
 }
 
+/** A file that came with a message. */
+export interface SentFile {
+  readonly filename: string;
+  readonly mimeType: string;
+  /** The last part of its path at the gateway. */
+  readonly storedAs: string;
+}
+
 export interface UserItem extends ItemBase {
   readonly kind: "user";
   readonly messageId: string;
   readonly text: string;
-  readonly files: readonly string[];
+  readonly files: readonly SentFile[];
   /** Named only where more than one person may talk. */
   readonly sender: string | undefined;
   /** `queued`: stored; `taken`: part of the context that the model sees. */

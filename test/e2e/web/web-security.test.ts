@@ -19,6 +19,19 @@ const png = Buffer.from(
 const refusals =
   /Content Security Policy|Trusted|TrustedHTML|violates|403|401|Refused|blocked|WebSocket|ERR_|Failed to load/i;
 
+/** Everything that the browser keeps of what is not sent yet. */
+const unsent = `new Promise((resolve) => {
+  const opening = indexedDB.open("maxclaw /");
+  opening.onsuccess = () => {
+    const stores = [...opening.result.objectStoreNames];
+    const reading = stores.map((name) => new Promise((done) => {
+      const all = opening.result.transaction(name).objectStore(name).getAll();
+      all.onsuccess = () => done([name, all.result]);
+    }));
+    resolve(Promise.all(reading));
+  };
+})`;
+
 describe("the web page against other sites, files and itself", { timeout: 120_000, skip: withoutChromium() }, () => {
   let browser: Browser;
   let open: Backend;
@@ -151,9 +164,15 @@ describe("the web page against other sites, files and itself", { timeout: 120_00
         assert.ok(cookies.every(({ httpOnly, sameSite }) => httpOnly && sameSite === "Strict"));
         assert.doesNotMatch(JSON.stringify(cookies), /page-token|cGFnZS10b2tlbg/);
         assert.equal(await page.evaluate("Object.keys(sessionStorage).length"), 0);
-        const stores =
-          "Promise.all([indexedDB.databases(), caches.keys(), navigator.serviceWorker.getRegistrations()])";
-        assert.deepEqual(await page.evaluate(stores), [[], [], []]);
+        const stores = "Promise.all([caches.keys(), navigator.serviceWorker.getRegistrations()])";
+        assert.deepEqual(await page.evaluate(stores), [[], []]);
+        // What is not sent yet, and nothing else.
+        const databases = "indexedDB.databases().then((all) => all.map(({ name }) => name))";
+        assert.deepEqual(await page.evaluate(databases), ["maxclaw /"]);
+        assert.deepEqual(await page.evaluate(unsent), [
+          ["drafts", []],
+          ["messages", []],
+        ]);
       },
       {
         token: "page-token",

@@ -102,6 +102,41 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     }),
   );
 
+  pageTest("leaves nothing in folds, formulas, footnotes and coloured code that could run, lead astray or fetch", () =>
+    onPage(async (page) => {
+      const requested: string[] = [];
+      page.on("request", (request) => requested.push(new URL(request.url()).hostname));
+      await send(page, "be nasty");
+      const answer = page.locator(".message.assistant .markdown");
+      await waitForText(answer, "That was hostile.");
+      await waitUntilIdle(page);
+      await answer.locator("math").first().waitFor();
+      await answer.locator(".token-keyword").first().waitFor();
+      await answer.locator("summary").first().click();
+      const astray =
+        "img, script, iframe, [style], [onerror], [ontoggle], [onmouseover], [src], [id], math [href], math a";
+      assert.equal(await answer.locator(astray).count(), 0);
+      const links = await answer
+        .locator("a[href]")
+        .evaluateAll((found) => found.map((one) => one.getAttribute("href")));
+      assert.deepEqual(links, ["https://tracker.example/fold.png"]);
+      assert.equal(await answer.getByRole("link").getAttribute("target"), "_blank");
+      assert.match((await answer.getByRole("link").textContent()) ?? "", /in it \(Show picture from tracker.example\)/);
+      assert.match(
+        (await answer.textContent()) ?? "",
+        /<details open ontoggle=/,
+        "a fold with more than a fold is text",
+      );
+      assert.match((await answer.textContent()) ?? "", /<script>window.hacked=1<\/script>/);
+      assert.equal(await page.evaluate("window.hacked"), undefined);
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
+      assert.deepEqual(
+        [...new Set(requested)].filter((host) => host !== "127.0.0.1"),
+        [],
+      );
+    }),
+  );
+
   pageTest("folds a tool call into a line with its status and opens it on demand", () =>
     onPage(async (page) => {
       await send(page, "look around");

@@ -117,6 +117,7 @@ test("what the API answers is kept by no cache, and scripts of the page come fro
     "script-src": "'self'",
     "style-src": "'self'",
     "img-src": "'self' blob:",
+    "media-src": "blob:",
     "connect-src": "'self'",
     "worker-src": "'none'",
     "object-src": "'none'",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -37,7 +37,8 @@ async function openPlace(options: Partial<HttpOptions> = {}, home?: string): Pro
   const folder = join(root, ".uploads");
   const receivedOf = (key: string): string => join(root, "sessions", key, "received");
   const uploads = createUploads({ folder, receivedOf, maxBytes: () => megabyte, log: silentLog });
-  const served = await openTestServer(options, { upload: uploads.keep, openUpload: uploads.open });
+  const { keep: upload, open: openUpload, openReceived } = uploads;
+  const served = await openTestServer(options, { upload, openUpload, openReceived });
   return {
     served,
     uploads,
@@ -81,6 +82,33 @@ test("a file goes in whole under a name of its own, and comes back as a download
   assert.match(back.headers.get("content-disposition") ?? "", /^attachment; filename="Bericht _\.html"/);
   assert.equal(back.headers.get("x-content-type-options"), "nosniff");
   assert.match(back.headers.get("content-security-policy") ?? "", /sandbox/);
+});
+
+test("what came with a message is read back in its own session only, and never what a link or another name leads to", async () => {
+  await using place = await openPlace();
+  const sent = await fileOf(await place.post("<b>mine</b>", { "x-filename": "note.html" }));
+  const attachment = { path: sent.path, filename: "note.html", mimeType: "text/html", sizeBytes: 11 };
+  const [handed] = await place.uploads.hand("webui:1", "msg_1", [attachment], "webui:owner");
+  const received = dirname(handed?.path ?? "");
+  const name = basename(handed?.path ?? "");
+  const secret = join(dirname(place.folder), "secret.txt");
+  await writeFile(secret, "secret");
+  await symlink(secret, join(received, "00000000-link.txt"));
+  await mkdir(join(received, "folder"));
+  const read = (session: string, file: string): Promise<Response> =>
+    fetch(`${place.served.url}/api/sessions/${session}/received/${encodeURIComponent(file)}`);
+
+  const back = await read("webui:1", name);
+  assert.deepEqual([back.status, await back.text()], [200, "<b>mine</b>"]);
+  assert.match(back.headers.get("content-disposition") ?? "", /^attachment; filename="note\.html"/);
+  assert.match(back.headers.get("content-security-policy") ?? "", /sandbox/);
+  const others = ["00000000-link.txt", "../../../secret.txt", secret, "..", ".", "folder", "x\0"];
+  for (const file of others) {
+    const answer = await read("webui:1", file);
+    assert.ok([400, 404].includes(answer.status), `${file}: ${answer.status}`);
+    assert.doesNotMatch(await answer.text(), /^secret$/);
+  }
+  assert.equal((await read("webui:2", name)).status, 404);
 });
 
 test("a file comes in as curl sends it: called a form's fields, and its name not encoded", async () => {

@@ -14,6 +14,22 @@ const answers: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
       ],
     },
   ],
+  "be nasty": [
+    {
+      text: [
+        '<details open ontoggle="window.hacked = true"><summary>no attributes</summary>\n\n</details>\n\n',
+        "<details>\n<summary>A fold <img src=x onerror='window.hacked=1'> with a [link](javascript:window.hacked=1)</summary>\n\n",
+        "<iframe src='https://tracker.example/'></iframe>\n\n![in it](https://tracker.example/fold.png)\n\n</details>\n\n",
+        "Formulas: $\\href{javascript:window.hacked=1}{x}$, $\\includegraphics{https://tracker.example/m.png}$, ",
+        "$\\htmlStyle{position:fixed}{y}$, $\\text{<img src=x onerror=window.hacked=1>}$, \\(\\url{https://tracker.example/}\\) ",
+        "and $\\boxed{\\colorbox{red}{z}}$, $\\def\\a{\\a\\a}\\a$, $\\rule{9999em}{9999em}$.\n\n",
+        "A note[^1] and[^<b>] and [^__proto__].\n\n[^1]: <script>window.hacked=1</script> [evil](data:text/html,x)\n\n",
+        "```html\n<script>window.hacked = true</script><img src=x onerror=window.hacked=1>\n```\n\n",
+        '```js"onmouseover="window.hacked=1\nvar a = "</code><img src=x onerror=window.hacked=1>";\n```\n\n',
+        "That was hostile.",
+      ],
+    },
+  ],
   "look around": [
     { toolCalls: [{ id: "call_look", name: "list_dir", input: { path: "." } }] },
     { text: ["There is ", "nothing special here."] },

@@ -44,6 +44,9 @@ export const noFiles: FilesApi = {
   upload: async () => {
     throw new RequestError("There is no disk here", { status: 501, code: "not_implemented" });
   },
+  openReceived: async (_key, name) => {
+    throw new RequestError(`There is no file ${name}.`, { status: 404, code: "not_found" });
+  },
   openUpload: async (name) => {
     throw notFound(`There is no file ${name}`);
   },

@@ -1,0 +1,84 @@
+import { h } from "../../parts/dom.js";
+import { markdownWords } from "./words.js";
+
+/** Gives a cleaned block what Markdown has no word for. Listeners are the view's: nodes of the block come and go. */
+export function dress(block: HTMLElement): void {
+  for (const pre of block.querySelectorAll("pre")) dressCode(pre);
+  for (const table of block.querySelectorAll("table")) dressTable(table);
+  for (const task of block.querySelectorAll(".task")) dressTask(task);
+  for (const link of block.querySelectorAll<HTMLAnchorElement>("a.picture")) dressPicture(link);
+  for (const label of block.querySelectorAll(".footnote-label")) dressNote(label);
+}
+
+function dressCode(pre: HTMLPreElement): void {
+  const language = languageOf(pre);
+  const { t } = markdownWords;
+  const button = h("button", { type: "button", class: "copy", "aria-label": t("copyCode") }, t("copy"));
+  const frame = h("div", { class: "code" }, h("div", { class: "code-head" }, h("span", {}, language), button));
+  pre.replaceWith(frame);
+  pre.tabIndex = 0;
+  frame.append(pre);
+}
+
+export function languageOf(pre: HTMLPreElement): string {
+  return /language-([\w+#.-]+)/.exec(pre.querySelector("code")?.className ?? "")?.[1] ?? "";
+}
+
+function dressTable(table: HTMLTableElement): void {
+  const label = markdownWords.t("table");
+  const frame = h("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": label });
+  table.replaceWith(frame);
+  frame.append(table);
+}
+
+function dressTask(task: Element): void {
+  task.setAttribute("role", "img");
+  task.setAttribute("aria-label", markdownWords.t(task.classList.contains("done") ? "done" : "open"));
+  task.closest("li")?.classList.add("has-task");
+}
+
+/** The page fetches nothing from elsewhere: a picture there opens in a tab of its own, and the link names the place before that. */
+function dressPicture(link: HTMLAnchorElement): void {
+  const alt = link.textContent ?? "";
+  if (!/^https?:/i.test(link.getAttribute("href") ?? "")) return;
+  const show = markdownWords.t("showPicture", { host: link.host });
+  link.textContent = alt === "" ? show : `${alt} (${show})`;
+}
+
+function dressNote(mark: Element): void {
+  const label = mark.textContent ?? "";
+  const name = markdownWords.t("backToText", { label });
+  mark.replaceChildren(h("button", { type: "button", class: "link", "aria-label": name }, label));
+}
+
+/** A reference leads to its footnote. One that has none is the text it was, as "[^a-z]"; a number's may still come. */
+export function dressReferences(container: HTMLElement, labels: ReadonlySet<string>): void {
+  for (const mark of container.querySelectorAll<HTMLElement>(".footnote-ref")) {
+    const label = mark.textContent?.replace(/^\[\^|\]$/g, "") ?? "";
+    const name = markdownWords.t("footnote", { label });
+    if (labels.has(label)) {
+      if (mark.firstElementChild !== null) continue;
+      mark.classList.remove("unknown");
+      mark.replaceChildren(h("button", { type: "button", class: "link", "aria-label": name }, label));
+    } else if (!/^\d+$/.test(label)) {
+      mark.classList.add("unknown");
+      mark.textContent = `[^${label}]`;
+    }
+  }
+}
+
+/** From a reference to its footnote, or from a footnote to where it is first mentioned. */
+export function followNote(container: HTMLElement, button: Element): void {
+  const isReference = button.closest(".footnote-ref") !== null;
+  const label = button.textContent;
+  for (const other of container.querySelectorAll<HTMLElement>(
+    `${isReference ? ".footnote-label" : ".footnote-ref"} > button`,
+  )) {
+    if (other.textContent !== label) continue;
+    const fold = other.closest("details");
+    if (fold !== null) fold.open = true;
+    other.scrollIntoView({ block: "nearest" });
+    other.focus();
+    return;
+  }
+}

@@ -1,0 +1,4 @@
+const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"]/g, (character) => escapes[character] ?? character);

@@ -1,0 +1,24 @@
+import { defineWords } from "../words/words.js";
+
+export const fileWords = defineWords(
+  {
+    file: "File",
+    save: "Save",
+    listen: "Listen",
+    open: "Open",
+    listenTo: "Listen to {name}",
+    openName: "Open {name} in a new tab",
+    preparing: "is being prepared …",
+    failed: "failed",
+  },
+  {
+    file: "文件",
+    save: "保存",
+    listen: "播放",
+    open: "打开",
+    listenTo: "播放 {name}",
+    openName: "在新标签页中打开 {name}",
+    preparing: "正在准备…",
+    failed: "失败",
+  },
+);
