@@ -276,7 +276,9 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   idb: ["web/outbox/**"],
   uqr: ["web/panes/devices/*", "cli/text/devices"],
   katex: ["web/chat/markdown/maths"],
-  shiki: ["web/chat/markdown/colours", "web/chat/markdown/languages"],
+  "@shikijs/core": ["web/chat/markdown/colours", "web/chat/markdown/languages"],
+  "@shikijs/engine-javascript": ["web/chat/markdown/colours"],
+  "@shikijs/langs": ["web/chat/markdown/languages"],
   vite: ["web/vite.config"],
 };
 
@@ -480,7 +482,9 @@ describe("the source code", () => {
   test("needs nothing but a browser in client/ and web/, except for the client's entry for Node", () => {
     const strays = sources.flatMap(({ path, imports }) => {
       if (!/^(client|web)\//.test(path) || ["web/vite.config.ts", "client/node.ts"].includes(path)) return [];
-      const allowed = path.startsWith("web/") ? ["marked", "dompurify", "idb", "katex", "preact", "shiki", "uqr"] : [];
+      const allowed = path.startsWith("web/")
+        ? ["marked", "dompurify", "idb", "katex", "preact", "@shikijs", "uqr"]
+        : [];
       return imports
         .filter(({ specifier }) => !specifier.startsWith(".") && !allowed.includes(specifier.split("/")[0] ?? ""))
         .map(({ specifier }) => `${path} → ${specifier}`);

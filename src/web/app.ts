@@ -3,6 +3,7 @@ import { Conversation } from "./chat/conversation.js";
 import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
+import { createLanguageButton } from "./frame/language-button.js";
 import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { followRoute, type Route, takeInvitation } from "./frame/route.js";
@@ -24,6 +25,7 @@ import { Inbox } from "./panes/inbox/inbox.js";
 import { type PaneEntry, panes } from "./panes/list.js";
 import type { PaneWorld } from "./panes/world.js";
 import { ask } from "./parts/dialogs.js";
+import { h } from "./parts/dom.js";
 import { OpenChat } from "./session/open-chat.js";
 import { ReadMarks } from "./session/read-marks.js";
 import { Store } from "./store.js";
@@ -155,7 +157,7 @@ class App {
   }
 
   #build(): Shell {
-    this.#chats.element.append(this.#devices.element);
+    this.#chats.element.append(h("div", { class: "pane-foot" }, this.#devices.element, createLanguageButton()));
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
     return createShell({ side, banners: this.#banners.element, conversation: this.#conversation.elements });
   }

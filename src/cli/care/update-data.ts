@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { configOfBackup } from "../../config/config-of-backup.js";
+import { configOfBackup } from "../../config/document/config-of-backup.js";
 import { makeBackup } from "../../offline/backup.js";
 import { inspectBackup, restoreBackup } from "../../offline/restore.js";
 import type { DataPort } from "../../update/update.js";

@@ -1,9 +1,7 @@
-import { z } from "zod";
 import { plain } from "../../util/text/suggest.js";
 import { CommandError } from "../exit.js";
 import { type ApiClient, RequestRefused } from "./api-client.js";
 
-const list = z.object({ sessions: z.array(z.object({ key: z.string() })) });
 const mostShown = 5;
 
 /** Does something with a conversation. Where there is none of that key, those whose name is like it are named. */
@@ -12,6 +10,8 @@ export async function withSuggestion<T>(client: ApiClient, key: string, work: ()
     return await work();
   } catch (error) {
     if (!(error instanceof RequestRefused) || (error.status !== 400 && error.status !== 404)) throw error;
+    const { z } = await import("zod");
+    const list = z.object({ sessions: z.array(z.object({ key: z.string() })) });
     const { sessions } = list.parse(await client.get("/api/sessions?limit=1000"));
     const wanted = plain(key);
     const near = sessions.map((session) => session.key).filter((one) => plain(one).includes(wanted));

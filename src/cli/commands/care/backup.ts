@@ -24,7 +24,7 @@ export function addBackupCommand(program: Command, version: string): void {
           import("../../context.js"),
           import("../../gateway/with-files.js"),
           import("../../../offline/backup.js"),
-          import("../../../config/config-of-backup.js"),
+          import("../../../config/document/config-of-backup.js"),
           import("../../../offline/last-backup.js"),
           import("node:path"),
         ],

@@ -1,6 +1,6 @@
-import type { GrammarState, HighlighterCore } from "shiki/core";
-import { createCssVariablesTheme, createHighlighterCore } from "shiki/core";
-import { createJavaScriptRegexEngine } from "shiki/engine/javascript";
+import type { GrammarState, HighlighterCore } from "@shikijs/core";
+import { createCssVariablesTheme, createHighlighterCore } from "@shikijs/core";
+import { createJavaScriptRegexEngine } from "@shikijs/engine-javascript";
 import { languageNamed } from "./languages.js";
 
 /** Longer code, and code with longer lines, is left plain: the rules of a language may take very long for one line. */

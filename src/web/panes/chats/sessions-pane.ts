@@ -55,7 +55,7 @@ export class SessionsPane {
     );
   }
 
-  /** While something is searched for, what was found is in the place of the list. */
+  /** While something is searched for, what was found is shown instead of the list. */
   set isSearching(isSearching: boolean) {
     this.#chats.hidden = isSearching;
   }

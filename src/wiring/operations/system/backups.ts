@@ -70,7 +70,7 @@ export class Backups {
     const { home, workspace, version, configPath, holdFiles } = this.#ports;
     const [{ makeBackup }, { configOfBackup }, last] = await Promise.all([
       import("../../../offline/backup.js"),
-      import("../../../config/config-of-backup.js"),
+      import("../../../config/document/config-of-backup.js"),
       import("../../../offline/last-backup.js"),
     ]);
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });

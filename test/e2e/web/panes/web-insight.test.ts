@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import { gunzipSync } from "node:zlib";
 import type { Browser, Page } from "playwright-core";
-import { until } from "../../support/engine/engine-kit.js";
-import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
-import { withoutChromium } from "../../support/worlds/needs.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
+import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const used = { input: 20_000, output: 5000, cacheRead: 1234 };
 
@@ -190,7 +190,7 @@ describe("the system on the web page", { timeout: 180_000, skip: withoutChromium
         assert.match(content, /workspace\/\.sessions\//);
         assert.doesNotMatch(content, /sk-test-key/);
       });
-      const wrong = await fetch(`${backend.url}api/backups/${encodeURIComponent("../config.json")}`);
+      const wrong = await fetch(`${backend.url}api/backups/${encodeURIComponent("../../config.json")}`);
       assert.equal(wrong.status, 404);
       const level = await fetch(`${backend.url}api/logs?level=loud`);
       assert.equal(level.status, 400);

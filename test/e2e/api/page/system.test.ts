@@ -3,8 +3,8 @@ import { appendFile, mkdir, readdir, stat, symlink, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
-import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
+import { openAIConfig, startGateway } from "../../../support/worlds/gateway.js";
 
 const token = "a-token-that-is-long-enough-1";
 

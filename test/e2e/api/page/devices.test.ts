@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
-import { openAIConfig, startGateway, type TestGateway } from "../../support/worlds/gateway.js";
-import { postJson } from "../../support/worlds/http/http-server.js";
-import { lookedAt } from "../../support/worlds/live-edit.js";
+import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
+import { openAIConfig, startGateway, type TestGateway } from "../../../support/worlds/gateway.js";
+import { postJson } from "../../../support/worlds/http/http-server.js";
+import { lookedAt } from "../../../support/worlds/live-edit.js";
 
 const token = "a-token-of-more-than-twenty-characters";
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
-import { redactConfig } from "./redact.js";
+import { redactConfig } from "../redact.js";
 
 /** The config file as it should be in a backup. */
 export interface ConfigOfBackup {

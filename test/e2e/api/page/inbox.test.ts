@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { InboxItem, InboxView } from "../../../src/api/inbox/inbox-api.js";
-import type { GatewayEvent } from "../../../src/events/event.js";
-import { until } from "../../support/engine/engine-kit.js";
-import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { type ModelGateway, startWithModel } from "../../support/worlds/gateway.js";
-import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
+import type { InboxItem, InboxView } from "../../../../src/api/inbox/inbox-api.js";
+import type { GatewayEvent } from "../../../../src/events/event.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { type FakeTelegram, startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
+import { type ModelGateway, startWithModel } from "../../../support/worlds/gateway.js";
+import type { RecordedRequest, ScriptedAnswer } from "../../../support/worlds/model-script.js";
 
 const token = "1:inbox";
 

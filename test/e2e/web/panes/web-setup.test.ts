@@ -3,12 +3,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
-import { openAIConfig, startGateway, type TestGateway } from "../../support/worlds/gateway.js";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import type { FakeModelServer, ScriptedAnswer } from "../../support/worlds/model-script.js";
-import { withoutChromium } from "../../support/worlds/needs.js";
+import { type FakeTelegram, startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
+import { openAIConfig, startGateway, type TestGateway } from "../../../support/worlds/gateway.js";
+import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import type { FakeModelServer, ScriptedAnswer } from "../../../support/worlds/model-script.js";
+import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const key = "sk-right-key";
 /** What the browser itself says about a refusal that the page shows in its own words. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
-import { withoutChromium } from "../../support/worlds/needs.js";
+import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const long = "webui:0000beef";
 
@@ -42,6 +42,18 @@ describe("the list of chats on the web page", { timeout: 120_000, skip: withoutC
       await page.getByText("Nothing found.").waitFor();
       await page.getByLabel("Search all chats").fill("");
       await row(page, "telegram").waitFor();
+    }),
+  );
+
+  pageTest("speaks the language that the reader chooses, also after a reload", () =>
+    onPage(async (page) => {
+      await page.getByRole("button", { name: "中文" }).click();
+      await page.getByRole("button", { name: "新对话" }).waitFor();
+      assert.equal(await page.evaluate<string>("document.documentElement.lang"), "zh");
+      await page.reload();
+      await page.getByPlaceholder("输入消息").waitFor();
+      await page.getByRole("button", { name: "English" }).click();
+      await page.getByRole("button", { name: "New chat" }).waitFor();
     }),
   );
 

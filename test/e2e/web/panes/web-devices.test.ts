@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { readQrCode } from "../../support/qr-code.js";
-import { openChromium, pageTest } from "../../support/worlds/http/chromium.js";
-import { type Nginx, startNginx } from "../../support/worlds/http/nginx.js";
-import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
-import { withoutChromium, withoutNginx } from "../../support/worlds/needs.js";
+import { readQrCode } from "../../../support/qr-code.js";
+import { openChromium, pageTest } from "../../../support/worlds/http/chromium.js";
+import { type Nginx, startNginx } from "../../../support/worlds/http/nginx.js";
+import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium, withoutNginx } from "../../../support/worlds/needs.js";
 
 const token = "page-token-of-twenty-characters";
 const phone = {

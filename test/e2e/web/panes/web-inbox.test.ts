@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { until } from "../../support/engine/engine-kit.js";
-import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { assertAccessible } from "../../support/worlds/http/axe.js";
-import { openChromium, type PageOptions, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
-import { withoutChromium } from "../../support/worlds/needs.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { type FakeTelegram, startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
+import { assertAccessible } from "../../../support/worlds/http/axe.js";
+import { openChromium, type PageOptions, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const token = "1:inbox";
 
@@ -111,7 +111,10 @@ describe("the inbox on the web page", { timeout: 120_000, skip: withoutChromium(
         const message = ask(backend, "write it down");
         const card = page.locator('.inbox-card[data-kind="approval"]');
         await card.getByText("May I write plan.md?").waitFor();
-        assert.deepEqual(await card.locator("pre").allTextContents(), ["../../plan.md", "# Plan\n\nBook the train."]);
+        assert.deepEqual(await card.locator("pre").allTextContents(), [
+          "../../../plan.md",
+          "# Plan\n\nBook the train.",
+        ]);
         await page.route("**/answer", (route) =>
           route.fulfill({ status: 409, json: { error: "This question is closed: answered.", code: "closed" } }),
         );

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { until } from "../../support/engine/engine-kit.js";
-import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { startWithModel } from "../../support/worlds/gateway.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { type FakeTelegram, startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
+import { startWithModel } from "../../../support/worlds/gateway.js";
 
 const token = "4242:right";
 
