@@ -126,7 +126,7 @@ describe("answers on the web page", { timeout: 120_000, skip: withoutChromium() 
       await page.locator(".markdown math").first().waitFor();
       const names = (await loaded()).join();
       for (const name of ["maths-", "colours-", "python-"]) assert.ok(names.includes(name), name);
-      assert.doesNotMatch(names, /swift-|javascript-/);
+      assert.doesNotMatch(names, /csharp-|javascript-/);
     }),
   );
 

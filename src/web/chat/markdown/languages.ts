@@ -27,7 +27,6 @@ const languages: readonly (Language & { readonly aliases: string })[] = [
   { name: "python", aliases: "py", load: () => import("@shikijs/langs/python") },
   { name: "rust", aliases: "rs", load: () => import("@shikijs/langs/rust") },
   { name: "sql", aliases: "postgres mysql sqlite", load: () => import("@shikijs/langs/sql") },
-  { name: "swift", aliases: "", load: () => import("@shikijs/langs/swift") },
   { name: "toml", aliases: "", load: () => import("@shikijs/langs/toml") },
   // Also TypeScript without JSX: its own grammar is the same again, and as large.
   { name: "tsx", aliases: "ts mts cts typescript", load: () => import("@shikijs/langs/tsx") },
