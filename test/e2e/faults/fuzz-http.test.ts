@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { request } from "node:http";
+import { once } from "node:events";
+import { createServer, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
 import { WebSocket } from "ws";
@@ -10,10 +12,17 @@ import { startGateway, type TestGateway } from "../../support/worlds/gateway.js"
 
 let world: TestGateway;
 let port = 0;
+/** A package registry that has nothing: nobody outside is asked. */
+let registry: Server;
+const npmRegistry = process.env.npm_config_registry;
 const faults: unknown[] = [];
 const onFault = (error: unknown): void => void faults.push(error);
 before(async () => {
   process.on("unhandledRejection", onFault);
+  registry = createServer((_, response) => response.writeHead(404).end("{}")).listen(0, "127.0.0.1");
+  await once(registry, "listening");
+  // It listens on a port, not on a pipe.
+  process.env.npm_config_registry = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
   world = await startGateway({ isRuled: false });
   port = Number(world.gateway.address.split(":").at(-1));
   assert.ok(port > 0);
@@ -21,6 +30,9 @@ before(async () => {
 });
 after(async () => {
   await world[Symbol.asyncDispose]();
+  registry.close();
+  if (npmRegistry === undefined) delete process.env.npm_config_registry;
+  else process.env.npm_config_registry = npmRegistry;
   process.off("unhandledRejection", onFault);
 });
 
@@ -83,7 +95,8 @@ const queries = [
   "job",
 ];
 /** They answer for as long as the caller listens: the beginning is enough. */
-const endless = /stream|files\/hold/;
+/** They end late, or ask other programs. */
+const endless = /stream|files\/hold|api\/(?:update|backups|doctor)$/;
 
 interface Answer {
   readonly status: number;

@@ -74,7 +74,7 @@ export class Backups {
       import("../../../offline/last-backup.js"),
     ]);
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const name = last.backupNameAt(new Date());
+    const name = await this.#freeName(last.backupNameAt(new Date()));
     const file = join(this.#folder, name);
     const { config, placeholders } = await configOfBackup(configPath(), false);
     await using held = await holdFiles();
@@ -91,6 +91,14 @@ export class Backups {
     );
     await last.rememberBackup(home, file);
     return await this.#view(name);
+  }
+
+  /** Two may be made within a second. */
+  async #freeName(name: string): Promise<string> {
+    const taken = new Set(await readdir(this.#folder));
+    let free = name;
+    for (let n = 2; taken.has(free); n += 1) free = name.replace(/\.tar\.gz$/, `-${n}.tar.gz`);
+    return free;
   }
 
   async #view(name: string): Promise<BackupView> {

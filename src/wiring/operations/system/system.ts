@@ -66,6 +66,6 @@ async function newestVersion(
     const newest = await npm.newestVersion(signal);
     return { newest, isNewer: compareVersions(newest, version) > 0 };
   } catch (error) {
-    throw new RequestError(messageOf(error), { status: 502, code: "registry_failed", cause: error });
+    throw new RequestError(messageOf(error), { status: 503, code: "registry_failed", cause: error });
   }
 }

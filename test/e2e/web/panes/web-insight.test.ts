@@ -277,7 +277,7 @@ describe("the system on the web page", { timeout: 180_000, skip: withoutChromium
           await button.click();
           await page.getByText("999.0.0 is there. You have 0.0.0-test.").waitFor({ timeout: 60_000 });
         };
-        await withPage(browser, backend.url, scenario, { expected: /status of 502/ });
+        await withPage(browser, backend.url, scenario, { expected: /status of 503/ });
       } finally {
         if (usual === undefined) delete process.env.npm_config_registry;
         else process.env.npm_config_registry = usual;
