@@ -105,7 +105,7 @@ async function readConfigFile(path: string): Promise<Content> {
     if (isGone(error)) return { fault: undefined, mayHaveToken: false };
     return { fault: { message: reasonOf(error) }, mayHaveToken: true };
   }
-  const mayHaveToken = namesToken.test(text);
+  const mayHaveToken = namesToken(text);
   if (text.trim() === "")
     return { fault: { line: 1, column: 1, message: "the file is empty (an empty config is {})" }, mayHaveToken };
   const parsed = [".yaml", ".yml"].includes(extname(path).toLowerCase()) ? await parseYaml(text) : parseJson(text);
@@ -116,7 +116,10 @@ async function readConfigFile(path: string): Promise<Content> {
 }
 
 /** `gateway: { … token: …`, in JSON or YAML, however broken the rest is: no brace closes in between. */
-const namesToken = /\bgateway\b[^{}]*\{?[^{}]*\btoken\b/i;
+function namesToken(text: string): boolean {
+  const [, ...sections] = text.split(/\bgateway\b/i);
+  return sections.some((section) => /\btoken\b/i.test(section.split("}", 1)[0] ?? ""));
+}
 
 type Parsed = { readonly value: unknown } | { readonly fault: Fault };
 

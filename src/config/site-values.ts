@@ -24,8 +24,14 @@ export const webAddress = z
   .string()
   .trim()
   .refine((value) => value === "" || isWebAddress(value), "an address such as https://chat.example.org/assistant/")
-  .transform((value) => (value === "" ? undefined : `${value.replace(/\/+$/, "")}/`))
+  .transform((value) => (value === "" ? undefined : `${withoutEndSlashes(value)}/`))
   .optional();
+
+function withoutEndSlashes(text: string): string {
+  let end = text.length;
+  while (text.charAt(end - 1) === "/") end -= 1;
+  return text.slice(0, end);
+}
 
 export interface Network {
   readonly address: string;

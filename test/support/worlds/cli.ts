@@ -29,10 +29,11 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-export async function openCli(): Promise<CliSandbox> {
+/** `isCompiled`: the compiled program, also where a bundle of it is named. */
+export async function openCli({ isCompiled = false } = {}): Promise<CliSandbox> {
   const folder = await mkdtemp(join(tmpdir(), "maxclaw-cli-"));
   const home = join(folder, "home");
-  const program = await installBin(folder);
+  const program = await installBin(folder, isCompiled);
   const children = new Set<ChildProcessWithoutNullStreams>();
 
   const inherited = { PATH: process.env.PATH ?? "", HOME: folder, NO_COLOR: "1", MAXCLAW_HOME: home };
@@ -98,8 +99,8 @@ async function ended(child: ChildProcessWithoutNullStreams): Promise<void> {
 }
 
 /** The program that was named, or the real bin/maxclaw.js on the build that the tests belong to. */
-async function installBin(folder: string): Promise<string> {
-  if (process.env.MAXCLAW_TEST_PROGRAM !== undefined) return programFile();
+async function installBin(folder: string, isCompiled: boolean): Promise<string> {
+  if (process.env.MAXCLAW_TEST_PROGRAM !== undefined && !isCompiled) return programFile();
   const text = await readFile(projectFile(compiledProgram), "utf8");
   const built = pathToFileURL(compiledFile("")).href;
   const path = join(folder, "maxclaw.mjs");

@@ -84,7 +84,7 @@ test("a home whose disk cannot sync is refused at the start, in words", { skip }
     failures.failsOn = failsOn;
     await assert.rejects(openIn(home), (error: unknown) => {
       assert.ok(error instanceof EngineError && error.kind === "persistence", String(error));
-      assert.match(error.message, /EIO/);
+      assert.match(error.message, /has failed to read or write it/);
       assert.match(error.message, /Check the disk/);
       return true;
     });

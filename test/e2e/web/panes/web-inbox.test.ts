@@ -111,10 +111,7 @@ describe("the inbox on the web page", { timeout: 120_000, skip: withoutChromium(
         const message = ask(backend, "write it down");
         const card = page.locator('.inbox-card[data-kind="approval"]');
         await card.getByText("May I write plan.md?").waitFor();
-        assert.deepEqual(await card.locator("pre").allTextContents(), [
-          "../../../plan.md",
-          "# Plan\n\nBook the train.",
-        ]);
+        assert.deepEqual(await card.locator("pre").allTextContents(), ["../../plan.md", "# Plan\n\nBook the train."]);
         await page.route("**/answer", (route) =>
           route.fulfill({ status: 409, json: { error: "This question is closed: answered.", code: "closed" } }),
         );
@@ -242,7 +239,7 @@ describe("the inbox on the web page", { timeout: 120_000, skip: withoutChromium(
         await first;
         await page.getByText("Nothing waits for you.").waitFor();
 
-        await page.getByRole("button", { name: "Chats" }).click();
+        await page.getByRole("button", { name: "Chats", exact: true }).click();
         await page.getByLabel("Message", { exact: true }).waitFor();
         await page.evaluate("isAway = true");
         const second = ask(backend, "ask me");

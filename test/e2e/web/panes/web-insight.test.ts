@@ -190,7 +190,7 @@ describe("the system on the web page", { timeout: 180_000, skip: withoutChromium
         assert.match(content, /workspace\/\.sessions\//);
         assert.doesNotMatch(content, /sk-test-key/);
       });
-      const wrong = await fetch(`${backend.url}api/backups/${encodeURIComponent("../../config.json")}`);
+      const wrong = await fetch(`${backend.url}api/backups/${encodeURIComponent("../config.json")}`);
       assert.equal(wrong.status, 404);
       const level = await fetch(`${backend.url}api/logs?level=loud`);
       assert.equal(level.status, 400);

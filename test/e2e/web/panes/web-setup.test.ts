@@ -67,7 +67,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
         async (page) => {
           await page.getByText("No provider is set up yet").waitFor();
           await page.getByRole("button", { name: "Add a provider" }).click();
-          await page.getByLabel("Search").fill("openai");
+          await page.locator("main").getByLabel("Search").fill("openai");
           await typeProvider(page, "openai", "sk-wrong", first.apiBase);
           await page
             .getByRole("alert")
@@ -127,7 +127,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
       gateway.gateway.pageUrl,
       async (page) => {
         await page.getByRole("heading", { name: "Choose who answers" }).waitFor();
-        await page.getByLabel("Search").fill("openai");
+        await page.locator("main").getByLabel("Search").fill("openai");
         await typeProvider(page, "openai", "sk-wrong", model.apiBase);
         await page
           .getByRole("alert")

@@ -114,7 +114,7 @@ test("a journal cut at any byte, inside a line or between two, is completed from
   const { text } = await repairAndStart(t, killed, name, Buffer.alloc(0));
   assert.match(
     text,
-    /ends with transaction 0, and \d+ were safe.*\n.*\n.*\n *1 accepted messages that wait.*\n.*msg_waiting/,
+    /ends with transaction 0, and \d+ were safe.*\n.*\n.*\n *1 accepted message to be answered again.*\n.*msg_waiting/,
   );
 });
 
@@ -141,7 +141,7 @@ test("what may be gone is said also when no conversation tells about anything", 
   const [name = ""] = fs.readdirSync(join(killed, "journal"));
   fs.truncateSync(join(killed, "journal", name), 0);
   const text = repairLines(await repairFiles({ home: killed, workspace: join(killed, "workspace") })).join("\n");
-  assert.match(text, / 0 accepted messages that wait/);
+  assert.match(text, / 0 accepted messages to be answered again/);
   assert.match(text, maybeGone);
 });
 
