@@ -8,7 +8,7 @@ const ownPaths = ["api", "v1", "ws", "metrics", "health", "ready", "assets"];
 export const basePath = z
   .string()
   .trim()
-  .transform((value) => value.replace(/^\/*(?=[^/])/, "/").replace(/\/+$/, ""))
+  .transform((value) => withoutEndSlashes(value.replace(/^\/*(?=[^/])/, "/")))
   .refine((value) => /^(\/[\w~-][\w.~-]*)*$/.test(value), "a path such as /assistant")
   .refine((value) => !ownPaths.includes(value.split("/")[1] ?? ""), "a path that the gateway does not have itself")
   .default("");
