@@ -118,13 +118,17 @@ export class Conversation {
 
   /** What an earlier page has left is there now. */
   restoreDraft(): void {
-    const { text, files } = this.#composer.draft;
-    if (text === "" && files.length === 0) this.#showDraft();
+    const kept = this.#key === undefined ? undefined : this.#keptDrafts.get(this.#key);
+    if (kept !== undefined && kept.text !== this.#composer.draft.text) this.#composer.restore(kept.text, kept.files);
   }
 
   /** Keeps what the reader has written in the chat of before, and shows nothing of it any more. */
   #change(key: string | undefined): void {
-    if (this.#key !== undefined) this.#drafts.set(this.#key, this.#composer.draft);
+    const { draft } = this.#composer;
+    const isBegun = draft.text !== "" || draft.files.length > 0;
+    if (this.#key !== undefined) this.#drafts.set(this.#key, draft);
+    // Written before the page knew its chat: it belongs to the first one.
+    else if (key !== undefined && isBegun) this.#drafts.set(key, draft);
     this.#key = key;
     this.#transcript.clear();
     this.#question.show(undefined);

@@ -24,8 +24,14 @@ export class Drafts {
   }
 
   async load(): Promise<void> {
-    for (const draft of await this.#store.drafts())
-      if (!this.#drafts.has(draft.sessionKey)) this.#drafts.set(draft.sessionKey, draft);
+    for (const draft of await this.#store.drafts()) {
+      const begun = this.#drafts.get(draft.sessionKey);
+      if (begun === undefined) this.#drafts.set(draft.sessionKey, draft);
+      else if (!begun.text.startsWith(draft.text)) {
+        // Who writes at once after a reload finds both.
+        this.put(draft.sessionKey, `${draft.text}\n${begun.text}`, [...draft.files, ...begun.files]);
+      }
+    }
   }
 
   get(sessionKey: string): StoredDraft | undefined {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page, Route } from "playwright-core";
 import { gate, until } from "../../support/engine/engine-kit.js";
 import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
 import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
@@ -110,6 +110,24 @@ describe("what is not sent yet on the web page", { timeout: 120_000, skip: witho
       await page.locator(".message.assistant").waitFor();
       assert.equal(await field.inputValue(), "");
       await other.close();
+    }),
+  );
+
+  pageTest("what is written before the page knows its chat joins what a reload has left there", () =>
+    onPage(async (page) => {
+      const field = page.getByLabel("Message", { exact: true });
+      await field.fill("left behind");
+      await drafted(page, "left behind", 0);
+      const url = page.url();
+      await page.goto("about:blank");
+      const writeEarly = async (route: Route): Promise<void> => {
+        await field.fill("written early");
+        await route.continue();
+      };
+      await page.route("**/api/status", writeEarly, { times: 1 });
+      await page.goto(url);
+      await drafted(page, "left behind\nwritten early", 0);
+      assert.equal(await field.inputValue(), "left behind\nwritten early");
     }),
   );
 
