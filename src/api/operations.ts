@@ -113,7 +113,7 @@ export function createOperations(ports: OperationPorts): Operations {
       begin: { chooseModel, workspace },
       deletions,
     }),
-    ...createMessageOperations({ ...kept, lifecycle, intake, uploads: files.uploads, now }),
+    ...createMessageOperations({ ...kept, lifecycle, intake, uploads: files.uploads, channels, now }),
     ...createEventOperations({ ...kept, log }),
     ...createFileOperations({ sessions: kept.sessions, ...files }),
     ...createPolicyOperations(people, logEvent),

@@ -6,6 +6,7 @@ import type { OpenChat } from "../session/open-chat.js";
 import { isWorking, type SessionState } from "../session/view-state.js";
 import type { Store } from "../store.js";
 import { type Activity, Composer, type MessageDraft } from "./composer.js";
+import { Destination } from "./destination.js";
 import { createPlanPanel } from "./plan-panel.js";
 import { createQuestionPanel } from "./question-panel.js";
 import { Transcript } from "./transcript.js";
@@ -26,6 +27,7 @@ export class Conversation {
   readonly #composer: Composer;
   readonly #question: ReturnType<typeof createQuestionPanel>;
   readonly #plan: ReturnType<typeof createPlanPanel>;
+  readonly #destination = new Destination(localStorage);
   readonly #chat: OpenChat;
   readonly #keptDrafts: Drafts;
   /** Of the chats that were open, with files that may be under way. */
@@ -35,7 +37,7 @@ export class Conversation {
   constructor({ store, chat, upload, outbox, keptDrafts, announce }: ConversationOptions) {
     const send = (message: Written): void => {
       if (this.#key !== undefined) keptDrafts.sent(this.#key, message.text);
-      chat.send(message);
+      chat.send({ ...message, alsoToChat: this.#destination.isAlsoThere(message.text) });
       this.#transcript.stick();
     };
     this.#chat = chat;
@@ -62,7 +64,7 @@ export class Conversation {
       },
       announce,
     });
-    this.#plan = createPlanPanel({ send: (text) => chat.send({ text, mode: undefined, files: [] }), announce });
+    this.#plan = createPlanPanel({ send: (text) => send({ text, mode: undefined, files: [] }), announce });
     store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
       this.#transcript.refresh();
       if (nextAttemptAt === undefined) this.#composer.resume();
@@ -76,13 +78,18 @@ export class Conversation {
       return true;
     });
     store.watch(["current"], ({ current }) => this.#change(current));
+    store.watch(["current", "status"], ({ current, status }) =>
+      this.#destination.show(current, status?.platforms ?? []),
+    );
     store.watch(["session"], ({ session }) => {
       if (session !== undefined) this.#show(session);
     });
   }
 
   get elements(): readonly HTMLElement[] {
-    return [this.#transcript, this.#plan, this.#question, this.#composer].map(({ element }) => element);
+    return [this.#transcript, this.#plan, this.#question, this.#destination, this.#composer].map(
+      ({ element }) => element,
+    );
   }
 
   focus(): void {
