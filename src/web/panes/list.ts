@@ -4,6 +4,7 @@ import { channelsWords } from "./channels/words.js";
 import { inboxWords } from "./inbox/words.js";
 import { jobsWords } from "./jobs/words.js";
 import { modelsWords } from "./models/words.js";
+import { skillsWords } from "./skills/words.js";
 import { systemWords } from "./system/words.js";
 import { usageWords } from "./usage/words.js";
 import type { PaneWorld } from "./world.js";
@@ -78,5 +79,13 @@ export const panes: readonly PaneEntry[] = [
     title: () => channelsWords.t("title"),
     about: () => channelsWords.t("about"),
     load: async () => (await import("./channels/channels-pane.js")).ChannelsPane,
+  },
+  {
+    id: "skills",
+    icon: "book",
+    area: "settings",
+    title: () => skillsWords.t("title"),
+    about: () => skillsWords.t("about"),
+    load: async () => (await import("./skills/skills-pane.js")).SkillsPane,
   },
 ];

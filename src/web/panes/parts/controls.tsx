@@ -84,10 +84,13 @@ export function Field({
 /** On or off. `set` resolves once it counts; until then it shows what was asked for. */
 export function Switch({
   label,
+  name,
   isOn,
   set,
 }: {
   readonly label: string;
+  /** For screen readers, where the label alone does not say what is on. */
+  readonly name?: string | undefined;
   readonly isOn: boolean;
   readonly set: (isOn: boolean) => Promise<unknown>;
 }) {
@@ -105,6 +108,7 @@ export function Switch({
       <input
         type="checkbox"
         role="switch"
+        aria-label={name}
         checked={wanted ?? isOn}
         aria-checked={wanted ?? isOn}
         disabled={wanted !== undefined}

@@ -27,6 +27,11 @@ export const oneSkill: KnownSkillsApi = {
 export const fixedSkills: SkillsApi = {
   enable: () => Promise.reject(noJobs()),
   install: () => Promise.reject(noJobs()),
+  create: () => Promise.reject(noJobs()),
+  file: () => Promise.reject(noJobs()),
+  write: () => Promise.reject(noJobs()),
+  remove: () => Promise.reject(noJobs()),
+  leftOut: () => [],
 };
 
 export const noQuestions: PolicyApi = {
