@@ -9,6 +9,7 @@ import type { MessagesApi } from "./messages/messages-api.js";
 import type { DevicesApi } from "./policy/devices-api.js";
 import type { PairingsApi } from "./policy/pairings-api.js";
 import type { PolicyApi } from "./policy/policy-api.js";
+import type { ToolsApi } from "./policy/tools-api.js";
 import type { SessionsApi } from "./sessions/sessions-api.js";
 import type { OwnerCodesApi } from "./settings/owner-codes-api.js";
 import type { SettingsApi } from "./settings/settings-api.js";
@@ -48,6 +49,9 @@ export interface GatewayApi
 
   /** The servers that tools come from, where there can be some. */
   readonly mcp?: McpApi;
+
+  /** The tools that the model has, and what policy says about them. */
+  readonly tools?: ToolsApi;
 
   /** The config, and files that steer the assistant, for a page of settings. */
   readonly settings?: SettingsApi;

@@ -1,3 +1,4 @@
+import type { ToolsApi } from "../../api/policy/tools-api.js";
 import type { OwnerCodesApi } from "../../api/settings/owner-codes-api.js";
 import type { SettingsApi } from "../../api/settings/settings-api.js";
 import { RequestError } from "../../errors.js";
@@ -12,6 +13,12 @@ export function settingsOf({ api }: Exchange): SettingsApi {
 /** @throws {RequestError} 404, for the same reason */
 export function ownerCodesOf({ api }: Exchange): OwnerCodesApi {
   if (api.ownerCodes !== undefined) return api.ownerCodes;
+  throw absent();
+}
+
+/** @throws {RequestError} 404 where nothing is worked on */
+export function toolsOf({ api }: Exchange): ToolsApi {
+  if (api.tools !== undefined) return api.tools;
   throw absent();
 }
 

@@ -39,7 +39,7 @@ export const noQuestions: PolicyApi = {
   answerQuestion: async () => {
     throw notFound("There is no such question, or it is closed.");
   },
-  policy: () => ({ executionMode: "ask", rules: [], grants: [] }),
+  policy: () => ({ executionMode: "ask", rules: [], problems: [], grants: [] }),
   revokeGrant: async (id) => {
     throw notFound(`There is no approval ${id}`);
   },
