@@ -6,6 +6,7 @@ import { jobsWords } from "./jobs/words.js";
 import { modelsWords } from "./models/words.js";
 import { skillsWords } from "./skills/words.js";
 import { systemWords } from "./system/words.js";
+import { toolsWords } from "./tools/words.js";
 import { usageWords } from "./usage/words.js";
 import type { PaneWorld } from "./world.js";
 
@@ -87,5 +88,13 @@ export const panes: readonly PaneEntry[] = [
     title: () => skillsWords.t("title"),
     about: () => skillsWords.t("about"),
     load: async () => (await import("./skills/skills-pane.js")).SkillsPane,
+  },
+  {
+    id: "tools",
+    icon: "shield",
+    area: "settings",
+    title: () => toolsWords.t("title"),
+    about: () => toolsWords.t("about"),
+    load: async () => (await import("./tools/tools-pane.js")).ToolsPane,
   },
 ];

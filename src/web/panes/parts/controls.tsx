@@ -7,10 +7,13 @@ import { partWords } from "./words.js";
 export function Action({
   run,
   children,
+  label,
   kind = "quiet",
   isDisabled = false,
 }: {
   readonly run: () => Promise<unknown>;
+  /** For screen readers, where the text alone does not say what is meant. */
+  readonly label?: string | undefined;
   readonly children: ComponentChildren;
   readonly kind?: "primary" | "quiet" | "danger";
   readonly isDisabled?: boolean;
@@ -26,7 +29,7 @@ export function Action({
   };
   return (
     <span class="action">
-      <button type="button" class={`button ${kind}`} disabled={isBusy || isDisabled} onClick={press}>
+      <button type="button" class={`button ${kind}`} aria-label={label} disabled={isBusy || isDisabled} onClick={press}>
         {isBusy ? partWords.t("working") : children}
       </button>
       {problem === undefined ? undefined : (

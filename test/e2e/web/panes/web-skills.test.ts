@@ -97,7 +97,7 @@ describe("skills on the web page", { timeout: 120_000, skip: withoutChromium() }
           await page.goto(t.url);
           const card = cardOf(page, "tea");
           await card.getByRole("switch", { name: "tea is on" }).click();
-          await card.getByRole("switch", { checked: false }).waitFor();
+          await card.getByRole("switch", { checked: false, disabled: false }).waitFor();
           assert.match(await readFile(join(t.skills, "..", ".skills_state.json"), "utf8"), /"tea": false/);
           await card.getByRole("button", { name: "Open tea" }).click();
           await page.getByText("It is off. Switch it on to try it.").waitFor();
