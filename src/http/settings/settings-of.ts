@@ -1,4 +1,5 @@
 import type { ToolsApi } from "../../api/policy/tools-api.js";
+import type { McpSetupApi } from "../../api/settings/mcp-setup-api.js";
 import type { OwnerCodesApi } from "../../api/settings/owner-codes-api.js";
 import type { SettingsApi } from "../../api/settings/settings-api.js";
 import { RequestError } from "../../errors.js";
@@ -13,6 +14,12 @@ export function settingsOf({ api }: Exchange): SettingsApi {
 /** @throws {RequestError} 404, for the same reason */
 export function ownerCodesOf({ api }: Exchange): OwnerCodesApi {
   if (api.ownerCodes !== undefined) return api.ownerCodes;
+  throw absent();
+}
+
+/** @throws {RequestError} 404, for the same reason */
+export function mcpSetupOf({ api }: Exchange): McpSetupApi {
+  if (api.mcpSetup !== undefined) return api.mcpSetup;
   throw absent();
 }
 

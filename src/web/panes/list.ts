@@ -3,6 +3,7 @@ import type { IconName } from "../parts/dom.js";
 import { channelsWords } from "./channels/words.js";
 import { inboxWords } from "./inbox/words.js";
 import { jobsWords } from "./jobs/words.js";
+import { mcpWords } from "./mcp/words.js";
 import { modelsWords } from "./models/words.js";
 import { skillsWords } from "./skills/words.js";
 import { systemWords } from "./system/words.js";
@@ -96,5 +97,13 @@ export const panes: readonly PaneEntry[] = [
     title: () => toolsWords.t("title"),
     about: () => toolsWords.t("about"),
     load: async () => (await import("./tools/tools-pane.js")).ToolsPane,
+  },
+  {
+    id: "mcp",
+    icon: "tool",
+    area: "settings",
+    title: () => mcpWords.t("title"),
+    about: () => mcpWords.t("about"),
+    load: async () => (await import("./mcp/mcp-pane.js")).McpPane,
   },
 ];

@@ -23,6 +23,7 @@ import { type Core, gatewayKey } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
 import type { OpenedTools } from "../tools/tools.js";
+import { createMcpSetup } from "./mcp-setup.js";
 import { openSearch } from "./search.js";
 import { createSettings } from "./settings.js";
 import { createSystem } from "./system/system.js";
@@ -102,10 +103,12 @@ export async function openOperations(
   });
   handleCommands(core.commands, operations);
   const system = createSystem(options, core, live, operations.status);
+  const mcpSetup = createMcpSetup(options, live, mcp.api, releases);
   const api = {
     ...operations,
     ...commandsOver(core.commands),
     mcp: mcp.api,
+    ...(mcpSetup === undefined ? {} : { mcpSetup }),
     tools: createToolsOperations(toolsPorts(options, core, assistant, { tools, mcp })),
     ...(system === undefined ? {} : { system }),
     ...createSettings(options, operations, live, people.claims),

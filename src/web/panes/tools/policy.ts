@@ -58,7 +58,8 @@ async function rulesIn(answer: Response): Promise<Rules> {
   const { rules, executionMode, problems }: JsonObject = await answer.json();
   const mode = executionMode === "safe" || executionMode === "auto" ? executionMode : "ask";
   const said = (Array.isArray(problems) ? problems : []).flatMap((problem) => {
-    const [, index = "", sentence = ""] = /^policy\.rules\[(\d+)\] (?:allows no command: )?(.*)$/s.exec(textIn(problem)) ?? [];
+    const [, index = "", sentence = ""] =
+      /^policy\.rules\[(\d+)\] (?:allows no command: )?(.*)$/s.exec(textIn(problem)) ?? [];
     return index === "" ? [] : [[Number(index), sentence] as const];
   });
   return {
