@@ -30,6 +30,7 @@ import { answerHeaders } from "./security-headers.js";
 import { channelRoutes, workspaceFileRoutes } from "./settings/channel-routes.js";
 import { configRoutes } from "./settings/config-routes.js";
 import { mcpConfigRoutes } from "./settings/mcp-config-routes.js";
+import { memoryRoutes } from "./settings/memory-routes.js";
 import { policyConfigRoutes } from "./settings/policy-config-routes.js";
 import { providerRoutes } from "./settings/provider-routes.js";
 import { serveFile } from "./static-files.js";
@@ -64,6 +65,7 @@ export const allRoutes: readonly Route[] = [
   ...policyConfigRoutes,
   ...channelRoutes,
   ...workspaceFileRoutes,
+  ...memoryRoutes,
   ...openAIRoutes,
 ];
 

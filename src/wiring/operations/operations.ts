@@ -81,10 +81,11 @@ export async function openOperations(
       policyConfig: () => policyOf(live.running, people.policy.problems),
     },
     intake: inbound.intake,
-    files: { uploads: openUploads(options, core, live), artifacts },
+    files: { uploads: openUploads(options, core, live), transcribe: inbound.transcribe, artifacts },
     channels: platforms.channels,
     workspace,
     skills: mind.skills,
+    memory: mind.ownerMemory,
     budgets: mind.budgets,
     jobs: {
       owners: people.owners,
@@ -103,33 +104,38 @@ export async function openOperations(
   });
   handleCommands(core.commands, operations);
   const system = createSystem(options, core, live, operations.status);
-  const mcpSetup = createMcpSetup(options, live, mcp.api, releases);
   const api = {
     ...operations,
     ...commandsOver(core.commands),
-    mcp: mcp.api,
-    ...(mcpSetup === undefined ? {} : { mcpSetup }),
-    tools: createToolsOperations(toolsPorts(options, core, assistant, { tools, mcp })),
+    ...toolOperations(options, core, assistant, { tools, mcp }, releases),
     ...(system === undefined ? {} : { system }),
-    ...createSettings(options, operations, live, people.claims),
+    ...createSettings(options, operations, live, people.claims, mind.ownerMemory),
   };
   return { api, resumeDeletions };
 }
 
-function toolsPorts(
-  { config: { config } }: GatewayOptions,
+/** The tools, and the servers that some of them come from. */
+function toolOperations(
+  options: GatewayOptions,
   { folders: { files } }: Core,
   { people, live }: Assistant,
   { tools, mcp }: Pick<AtWork, "tools" | "mcp">,
-): ToolsPorts {
-  return {
+  releases: Releases,
+): Pick<GatewayApi, "tools" | "mcp" | "mcpSetup"> {
+  const mcpSetup = createMcpSetup(options, live, mcp.api, releases);
+  const ports: ToolsPorts = {
     tools: () => [...tools.web(), ...tools.tools],
     findForeign: (name) => mcp.tools?.find(name),
     decide: (use) => people.policy.mayUseTool(use),
     addressLimit: (url) => literalRefusal(createAddressPolicy(live.running.tools.web.fetch.allow), url),
     sandbox: tools.sandbox,
-    workspace: config.agents.defaults.workspace,
+    workspace: options.config.config.agents.defaults.workspace,
     folderOf: (key) => files.folder(key),
+  };
+  return {
+    tools: createToolsOperations(ports),
+    mcp: mcp.api,
+    ...(mcpSetup === undefined ? {} : { mcpSetup }),
   };
 }
 
