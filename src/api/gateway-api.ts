@@ -10,7 +10,9 @@ import type { MessagesApi } from "./messages/messages-api.js";
 import type { DevicesApi } from "./policy/devices-api.js";
 import type { PairingsApi } from "./policy/pairings-api.js";
 import type { PolicyApi } from "./policy/policy-api.js";
+import type { ToolsApi } from "./policy/tools-api.js";
 import type { SessionsApi } from "./sessions/sessions-api.js";
+import type { McpSetupApi } from "./settings/mcp-setup-api.js";
 import type { OwnerCodesApi } from "./settings/owner-codes-api.js";
 import type { SettingsApi } from "./settings/settings-api.js";
 import type { KnownSkillsApi, SkillsApi } from "./skills-api.js";
@@ -51,8 +53,14 @@ export interface GatewayApi
   /** The servers that tools come from, where there can be some. */
   readonly mcp?: McpApi;
 
+  /** The tools that the model has, and what policy says about them. */
+  readonly tools?: ToolsApi;
+
   /** The config, and files that steer the assistant, for a page of settings. */
   readonly settings?: SettingsApi;
+
+  /** Trying servers before they are in the config, and logins at them, where the config is a file. */
+  readonly mcpSetup?: McpSetupApi;
 
   /** The machine, the log and backups, for who looks after the gateway. */
   readonly system?: SystemApi;

@@ -6,6 +6,8 @@ export interface McpServerView {
   readonly endpoint: string;
   /** `idle`: stopped until it is needed. `off`: a person has to do something, which `reason` says. */
   readonly state: "connecting" | "connected" | "reconnecting" | "idle" | "off";
+  /** Since when it is so; a server that is away is so since it was lost, or since the first try. ISO 8601. */
+  readonly since?: string;
   readonly reason?: string;
   /** What a person can do so that all of its tools can be used. */
   readonly wants?: string;

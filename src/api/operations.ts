@@ -69,7 +69,7 @@ export interface OperationPorts {
     readonly questions: OpenQuestions;
     readonly answers: Answers;
     /** What the configuration says about tools. */
-    readonly policyConfig: () => Pick<PolicyView, "executionMode" | "rules">;
+    readonly policyConfig: () => Omit<PolicyView, "grants">;
   };
   readonly intake: Pick<Intake, "submit">;
   readonly files: { readonly uploads: Uploads } & Pick<FilePorts, "artifacts" | "transcribe">;

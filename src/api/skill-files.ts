@@ -1,21 +1,27 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { SkillEdits } from "../skills/edit.js";
 import type { SkillVerdict } from "../skills/validate.js";
 import type { InstalledSkill, SkillInstall } from "./skills-api.js";
 
 /** What is done with skills in a workspace, whether a gateway runs or not: it looks at them with each message. */
 export async function installInto(
   workspace: string,
-  { source, replace = false, only }: SkillInstall,
+  { source, replace = false, only, called }: SkillInstall,
   signal: AbortSignal,
 ): Promise<readonly InstalledSkill[]> {
   const { installSkills } = await import("../skills/install.js");
-  return await installSkills(source, { workspace, replace, only }, signal);
+  return await installSkills(source, { workspace, replace, only, called }, signal);
 }
 
 export async function createIn(workspace: string, name: string, description: string): Promise<InstalledSkill> {
   const { createSkill } = await import("../skills/install.js");
   return await createSkill(name, description, workspace);
+}
+
+/** To read, write and delete the skills of a workspace. */
+export function editsIn(workspace: string): SkillEdits {
+  return new SkillEdits(workspace);
 }
 
 /** Of a skill's file, or of a folder with a SKILL.md; undefined where there is none. */

@@ -28,6 +28,8 @@ export const mcpServer = z.strictObject({
   enabled: flag(true),
   /** What the server says about its own tools, e.g. that one only reads, is believed. */
   trusted: flag(false),
+  /** Of its tools, by the names that it gives them: those that the assistant does not get. */
+  disabledTools: z.array(z.string()).default([]),
   /** Seconds that one call may take. */
   timeout: number(z.number().min(1).max(3600)).default(60),
   /** A client that was registered at the server's login by hand; without one it registers itself. */

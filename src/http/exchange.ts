@@ -90,6 +90,11 @@ export async function optionalBodyOf<T>(exchange: Exchange, schema: z.ZodType<T>
   return isEmpty ? checked({}, schema) : await bodyOf(exchange, schema);
 }
 
+/** The revision that a change was made from, where the client has named one. */
+export function revisionOf({ request }: Pick<Exchange, "request">): string | undefined {
+  return /^\s*(?:W\/)?"?([0-9a-f]+)"?\s*$/.exec(request.headers["if-match"] ?? "")?.[1];
+}
+
 /** A part of the path that the route's pattern names. */
 export function paramOf(exchange: Exchange, name: string): string {
   const value = exchange.params[name];

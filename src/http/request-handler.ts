@@ -31,6 +31,7 @@ import { channelRoutes, workspaceFileRoutes } from "./settings/channel-routes.js
 import { configRoutes } from "./settings/config-routes.js";
 import { mcpConfigRoutes } from "./settings/mcp-config-routes.js";
 import { memoryRoutes } from "./settings/memory-routes.js";
+import { policyConfigRoutes } from "./settings/policy-config-routes.js";
 import { providerRoutes } from "./settings/provider-routes.js";
 import { serveFile } from "./static-files.js";
 import { parseTarget, type Target } from "./target.js";
@@ -61,6 +62,7 @@ export const allRoutes: readonly Route[] = [
   ...configRoutes,
   ...providerRoutes,
   ...mcpConfigRoutes,
+  ...policyConfigRoutes,
   ...channelRoutes,
   ...workspaceFileRoutes,
   ...memoryRoutes,

@@ -49,6 +49,7 @@ export class McpServer {
   readonly #options: ServerOptions;
   #state: McpServerState = "connecting";
   #detail: StateDetail = {};
+  #since = new Date();
   #session: McpSession | undefined;
   #catalog: ServerCatalog | undefined;
   #running = 0;
@@ -76,6 +77,11 @@ export class McpServer {
 
   get detail(): StateDetail {
     return this.#detail;
+  }
+
+  /** When it was reached last, or was lost, left or given up: tries to connect in between change nothing. */
+  get since(): Date {
+    return this.#since;
   }
 
   get catalog(): ServerCatalog | undefined {
@@ -306,6 +312,8 @@ export class McpServer {
   }
 
   #enter(state: McpServerState, detail: StateDetail): void {
+    const isAway = (one: McpServerState): boolean => one === "connecting" || one === "reconnecting";
+    if (state !== this.#state && !(isAway(state) && isAway(this.#state))) this.#since = new Date();
     this.#state = state;
     this.#detail = detail;
     this.#options.onState(state, detail);

@@ -39,6 +39,8 @@ export interface ServerStatus {
   readonly name: string;
   readonly type: "stdio" | "http" | "sse";
   readonly state: McpServerState;
+  /** Of this state; a server that is away is so since it was lost, or since the first try. ISO 8601. */
+  readonly since?: string;
   readonly reason?: string;
   /** What a person can do so that all of its tools can be used. */
   readonly wants?: string;
@@ -211,6 +213,7 @@ function statusOf(server: McpServer): ServerStatus {
     name: settings.name,
     type: session?.kind ?? (settings.command === undefined ? (settings.type ?? "http") : "stdio"),
     state,
+    since: server.since.toISOString(),
     ...(detail.reason === undefined ? {} : { reason: detail.reason }),
     ...(server.wants === undefined ? {} : { wants: server.wants }),
     tools: (catalog?.tools ?? []).map(({ name }) => name),

@@ -13,6 +13,8 @@ export interface McpServerSettings {
   /** What the server says about its own tools (read-only, idempotent) is believed. */
   readonly trusted: boolean;
   readonly callMs: number;
+  /** Of its tools, by its own names: those that are not offered. */
+  readonly disabledTools?: readonly string[] | undefined;
   /** Of a client that was registered by hand; without `clientId` it registers itself. */
   readonly oauth?: McpClientSettings | undefined;
 }

@@ -57,17 +57,22 @@ export async function parseOrigin(text: string): Promise<SkillOrigin> {
 }
 
 /**
- * Brings what is there into an empty folder of ours, plain files only.
+ * Brings what is there into an empty folder of ours, plain files only. `called`: the name of a single file.
  *
  * @throws {RequestError} 400 with a sentence for the person who named the place
  */
-export async function fetchOrigin(origin: SkillOrigin, into: string, signal: AbortSignal): Promise<void> {
+export async function fetchOrigin(
+  origin: SkillOrigin,
+  into: string,
+  signal: AbortSignal,
+  called?: string,
+): Promise<void> {
   await mkdir(into, { recursive: true });
   switch (origin.kind) {
     case "folder":
       return await copyTree(origin.path, into);
     case "file":
-      return await copyFile(origin.path, path.join(into, path.basename(origin.path)));
+      return await copyFile(origin.path, path.join(into, path.basename(called ?? origin.path)));
     case "zip":
       return await unzip(origin.path, into, limits);
     case "git": {

@@ -23,6 +23,8 @@ export interface InstallOptions {
   readonly replace: boolean;
   /** Only this one of several. */
   readonly only?: string | undefined;
+  /** What its owner calls the file, where the path says something else. */
+  readonly called?: string | undefined;
 }
 
 const maxSkills = 50;
@@ -35,7 +37,7 @@ const maxSkills = 50;
  */
 export async function installSkills(
   source: string,
-  { workspace, replace, only }: InstallOptions,
+  { workspace, replace, only, called }: InstallOptions,
   signal: AbortSignal,
 ): Promise<readonly InstalledSkill[]> {
   const origin = await parseOrigin(source);
@@ -44,8 +46,8 @@ export async function installSkills(
   const staging = path.join(root, `.new-${newId("skill")}`);
   try {
     const fetched = path.join(staging, "fetched");
-    await fetchOrigin(origin, fetched, signal);
-    const found = await skillsIn(fetched, nameOf(source));
+    await fetchOrigin(origin, fetched, signal, called);
+    const found = await skillsIn(fetched, nameOf(called ?? source));
     const wanted = only === undefined ? found : found.filter(({ name }) => name.toLowerCase() === only.toLowerCase());
     if (wanted.length === 0)
       throw badRequest(

@@ -8,6 +8,8 @@ export interface ParsedSkill {
   readonly description: string;
   /** The front matter's `allowed-tools`: what the skill's author had in mind. It allows and forbids nothing. */
   readonly allowedTools: readonly string[];
+  /** Programs that it runs, by `metadata.*.requires`: of each list one has to be there. */
+  readonly programs: readonly (readonly string[])[];
   readonly body: string;
   readonly truncated: boolean;
   readonly problem?: string;
@@ -20,9 +22,14 @@ export async function parseSkill(content: string): Promise<ParsedSkill> {
   const text = content.replace(/^\uFEFF/, "").replace(/\r\n/g, "\n");
   try {
     const { data, body } = await splitFrontMatter(text);
-    return { ...toParsed(body, textOf(data, "name"), textOf(data, "description")), allowedTools: toolsOf(data) };
+    return {
+      ...toParsed(body, textOf(data, "name"), textOf(data, "description")),
+      allowedTools: toolsOf(data),
+      programs: programsOf(data),
+    };
   } catch (error) {
-    const reason = messageOf(error).split("\n")[0] ?? "";
+    // The lines behind the first one show the text.
+    const reason = (messageOf(error).split("\n")[0] ?? "").replace(/:$/, "");
     return {
       ...toParsed(text, plainField(text, "name"), plainField(text, "description")),
       problem: `its front matter cannot be read: ${reason}`,
@@ -50,6 +57,7 @@ function toParsed(body: string, title: string | undefined, description: string |
     ...(title === undefined ? {} : { title }),
     description: oneLine(description ?? firstSentence(whole)),
     allowedTools: [],
+    programs: [],
     body: cutText(whole, maxSkillCharacters),
     truncated: whole.length > maxSkillCharacters,
   };
@@ -67,6 +75,26 @@ function toolsOf(data: unknown): readonly string[] {
   const entries = Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
   const names = typeof value === "string" ? (value.match(/[^\s,(]+(?:\([^)]{0,200}\))?/g) ?? []) : entries;
   return names.map((name) => name.trim()).filter((name) => name !== "");
+}
+
+/** As several programs write it: `metadata: {"openclaw": {"requires": {"bins": ["gh"]}}}`, `anyBins` where one is enough. */
+function programsOf(data: unknown): readonly (readonly string[])[] {
+  const metadata = objectOf(Reflect.get(Object(data), "metadata"));
+  return [metadata, ...Object.values(metadata).map(objectOf)].flatMap((section) => {
+    const { bins, anyBins } = objectOf(Reflect.get(section, "requires"));
+    const any = namesOf(anyBins);
+    return [...namesOf(bins).map((name) => [name]), ...(any.length === 0 ? [] : [any])];
+  });
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+/** Plain names only: nothing that is looked up elsewhere than where programs are. */
+function namesOf(value: unknown): readonly string[] {
+  const names = Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+  return names.filter((name) => /^[\w.+-]{1,100}$/.test(name)).slice(0, 50);
 }
 
 /** `description: Use when: …` is not YAML but common; the line is understood all the same. */

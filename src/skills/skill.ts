@@ -13,6 +13,8 @@ export interface Skill extends SkillSummary {
   /** The name, and the front matter's where it differs. */
   readonly aliases: readonly string[];
   readonly allowedTools: readonly string[];
+  /** Programs that it runs: of each list one has to be there. */
+  readonly programs: readonly (readonly string[])[];
   /** At most {@link maxSkillCharacters}. */
   readonly body: string;
   readonly truncated: boolean;

@@ -1,17 +1,24 @@
 import { statSync } from "node:fs";
 import { shared } from "../util/async/shared.js";
+import { missingPrograms } from "../util/files/find-program.js";
 import type { LoadedSkill, SkillProblem, Skills } from "./find.js";
 import { type DefaultSelector, selectSkills } from "./select.js";
-import type { SkillSummary } from "./skill.js";
+import type { Skill, SkillSummary } from "./skill.js";
 
 /** Shorter than anybody needs to save a file and send a message. */
 const sharedMs = 50;
 
+/** A skill with what people may want to know about it. */
+export interface ListedSkill extends SkillSummary {
+  readonly displayName: string;
+  readonly allowedTools: readonly string[];
+  /** What is wrong with it, each as one sentence. It can be used nevertheless. */
+  readonly problems: readonly string[];
+}
+
 /** The skills as the rest of the gateway asks for them. */
 export interface SkillSource {
-  list(): Promise<
-    readonly (SkillSummary & { readonly displayName: string; readonly allowedTools: readonly string[] })[]
-  >;
+  list(): Promise<readonly ListedSkill[]>;
   /** The text of a skill for people, whether it is on or off; undefined where there is none of that name. */
   text(name: string): Promise<string | undefined>;
   /** An enabled skill for the model, or undefined. */
@@ -39,31 +46,33 @@ export interface SkillSource {
   switchTo(name: string, isEnabled: boolean): Promise<SkillSummary | undefined>;
   /** What was wrong with single files at the last look, each as one sentence; not of files that changed or went since. */
   problems(): readonly string[];
+  /** The same of the files that are not in the list, for that reason. */
+  leftOut(): readonly string[];
+  /** The next look is at the files as they are then: somebody has just changed one. */
+  lookAgain(): void;
 }
 
 export function createSkillSource(skills: Skills, selector: DefaultSelector): SkillSource {
   let problems: readonly SkillProblem[] = [];
+  let listed: ReadonlySet<string> = new Set();
   let lookedAt = 0;
   const look = () =>
     shared(async () => {
       const startedAt = Date.now();
       const found = await skills.find();
       ({ problems } = found);
+      listed = new Set(found.skills.map(({ path }) => path));
       lookedAt = startedAt;
       return found.skills;
     }, sharedMs);
   let find = look();
   return {
     async list() {
-      return (await find()).map(({ name, description, source, path, enabled, allowedTools, aliases }) => ({
-        name,
-        displayName: aliases.at(-1) ?? name,
-        description,
-        source,
-        path,
-        enabled,
-        allowedTools,
-      }));
+      return (await find()).map((skill) => {
+        const { name, description, source, path, enabled, allowedTools, aliases } = skill;
+        const displayName = aliases.at(-1) ?? name;
+        return { name, displayName, description, source, path, enabled, allowedTools, problems: problemsOf(skill) };
+      });
     },
     text: (name) => skills.text(name),
     read: (name) => skills.read(name),
@@ -84,7 +93,20 @@ export function createSkillSource(skills: Skills, selector: DefaultSelector): Sk
       return skill;
     },
     problems: () => problems.filter(({ path }) => isUnchanged(path, lookedAt)).map(({ sentence }) => sentence),
+    leftOut: () => problems.filter(({ path }) => !listed.has(path)).map(({ sentence }) => sentence),
+    lookAgain() {
+      find = look();
+    },
   };
+}
+
+function problemsOf({ problem, truncated, programs }: Skill): readonly string[] {
+  const missing = missingPrograms(programs).map((names) => `It needs ${names}, which is not on this machine.`);
+  return [
+    ...(problem === undefined ? [] : [`${problem.replace(/^its/, "Its")}. All of the file is used as its text.`]),
+    ...(truncated ? ["It is longer than 12,000 characters: the assistant gets only the beginning."] : []),
+    ...missing,
+  ];
 }
 
 function isUnchanged(path: string, since: number): boolean {

@@ -17,14 +17,22 @@ const knownTools =
   /^(?:read_file|write_file|edit_file|list_dir|grep|glob|exec|terminal|web_search|web_fetch|browser|message|send_file|spawn|cron|read_skill|memory_search|memory_write|ask_human|plan|mcp_.+|bash|shell|read|write|edit|multiedit|ls|webfetch|websearch|task|todowrite)$/i;
 
 export async function validateSkill(file: string): Promise<SkillVerdict> {
-  const errors: string[] = [];
-  const warnings: string[] = [];
-  const text = await readFile(file, { encoding: "utf8", flag: readOnly });
-  const parsed = await parseSkill(text);
   const isFolder = path.basename(file).toLowerCase() === "skill.md";
   const name = isFolder ? path.basename(path.dirname(file)) : path.basename(file).replace(/\.md$/i, "");
-  if (!isSkillName(name))
-    errors.push(`"${name}" is not a valid skill name: use letters, digits, - _ and . only, at most 64.`);
+  const text = await readFile(file, { encoding: "utf8", flag: readOnly });
+  const { errors, warnings } = await validateText(text, { name, folder: path.dirname(file) });
+  const wrongName = `"${name}" is not a valid skill name: use letters, digits, - _ and . only, at most 64.`;
+  return { errors: isSkillName(name) ? errors : [wrongName, ...errors], warnings };
+}
+
+/** The same of a text that is to be in the file of a skill of this name, in this folder. */
+export async function validateText(
+  text: string,
+  { name, folder }: { readonly name: string; readonly folder: string },
+): Promise<SkillVerdict> {
+  const errors: string[] = [];
+  const warnings: string[] = [];
+  const parsed = await parseSkill(text);
   if (parsed.problem !== undefined)
     errors.push(`Its front matter cannot be read${parsed.problem.replace(/^.*?:/, ":")}.`);
   if (parsed.body === "") errors.push("It is empty: there is nothing to follow.");
@@ -41,7 +49,7 @@ export async function validateSkill(file: string): Promise<SkillVerdict> {
     if (!knownTools.test(plain)) warnings.push(`allowed-tools names ${plain}, which maxclaw does not have.`);
   }
   for (const target of linksOf(parsed.body))
-    if ((await stat(path.join(path.dirname(file), target)).catch(() => undefined)) === undefined)
+    if ((await stat(path.join(folder, target)).catch(() => undefined)) === undefined)
       warnings.push(`It names ${target}, which is not beside it.`);
   return { errors, warnings };
 }

@@ -38,6 +38,9 @@ export function startApp(root: HTMLElement, kept: OutboxStore): void {
   void app.start();
 }
 
+/** For a file that a pane gives to the gateway. */
+const uploadMs = 120_000;
+
 /** Puts the page together: what comes from the gateway goes to the store, and the parts of the page show what is there. */
 class App {
   readonly #kept: OutboxStore;
@@ -195,6 +198,12 @@ class App {
     this.#conversation.focus();
   }
 
+  #startChat(text: string): void {
+    const key = this.#chat.freshKey();
+    this.#go(key);
+    this.#outbox.send(key, { text, mode: undefined, files: [] });
+  }
+
   /** Back to the chat that was open last. */
   #goToChats(): void {
     this.#go(this.#chat.session?.key ?? this.#chat.freshKey());
@@ -245,6 +254,8 @@ class App {
       store: this.#store,
       refreshInbox: () => this.#inbox.refresh(),
       openChat: (key) => this.#go(key),
+      startChat: (text) => this.#startChat(text),
+      upload: (content, name) => this.#connection.upload(content, name, AbortSignal.timeout(uploadMs)),
       openPane: (id, argument) => this.#goToPane(id, argument),
       ask,
       refreshStatus: () => void this.#connection.readStatus().catch((error: unknown) => this.#failed(error)),

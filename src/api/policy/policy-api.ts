@@ -20,6 +20,8 @@ export interface WaitingQuestion {
 export interface PolicyView {
   readonly executionMode: "safe" | "ask" | "auto";
   readonly rules: readonly Readonly<Record<string, string>>[];
+  /** Rules that can never allow what they are written for, each as one sentence. */
+  readonly problems: readonly string[];
   /** What was answered with "always allow". */
   readonly grants: readonly {
     readonly id: string;

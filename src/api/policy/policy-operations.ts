@@ -10,7 +10,7 @@ export interface PolicyPorts {
   readonly questions: OpenQuestions;
   readonly answers: Answers;
   readonly grants: Grants;
-  readonly policyConfig: () => Pick<PolicyView, "executionMode" | "rules">;
+  readonly policyConfig: () => Omit<PolicyView, "grants">;
 }
 
 const statusOf: Readonly<Record<Extract<AnswerOutcome, { status: "refused" }>["code"], number>> = {

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { SenderView } from "../../api/settings/settings-api.js";
 import { RequestError } from "../../errors.js";
-import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "../exchange.js";
+import { bodyOf, type Exchange, optionalBodyOf, paramOf, revisionOf, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
 import { integerOf, isTrue } from "../target.js";
-import { ownerCodesOf, revisionOf, settingsOf } from "./settings-of.js";
+import { ownerCodesOf, settingsOf } from "./settings-of.js";
 
 const section = z.record(z.string(), z.unknown());
 

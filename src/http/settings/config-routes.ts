@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { SettingsView } from "../../api/settings/settings-api.js";
-import { bodyOf, type Exchange, sendJson } from "../exchange.js";
+import { bodyOf, type Exchange, revisionOf, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
-import { revisionOf, settingsOf } from "./settings-of.js";
+import { settingsOf } from "./settings-of.js";
 
 /** What an answer has besides the config: nothing of it is a setting, so that an answer can be sent back as it came. */
 const beside = ["restart", "problems", "backup"];

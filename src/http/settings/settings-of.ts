@@ -1,3 +1,5 @@
+import type { ToolsApi } from "../../api/policy/tools-api.js";
+import type { McpSetupApi } from "../../api/settings/mcp-setup-api.js";
 import type { OwnerCodesApi } from "../../api/settings/owner-codes-api.js";
 import type { SettingsApi } from "../../api/settings/settings-api.js";
 import { RequestError } from "../../errors.js";
@@ -15,9 +17,16 @@ export function ownerCodesOf({ api }: Exchange): OwnerCodesApi {
   throw absent();
 }
 
-/** What `If-Match` names; undefined where the client changes whatever is there. */
-export function revisionOf({ request }: Exchange): string | undefined {
-  return /^\s*(?:W\/)?"?([0-9a-f]+)"?\s*$/.exec(request.headers["if-match"] ?? "")?.[1];
+/** @throws {RequestError} 404, for the same reason */
+export function mcpSetupOf({ api }: Exchange): McpSetupApi {
+  if (api.mcpSetup !== undefined) return api.mcpSetup;
+  throw absent();
+}
+
+/** @throws {RequestError} 404 where nothing is worked on */
+export function toolsOf({ api }: Exchange): ToolsApi {
+  if (api.tools !== undefined) return api.tools;
+  throw absent();
 }
 
 function absent(): RequestError {

@@ -39,6 +39,7 @@ interface Offered {
 
 function offersOf(server: McpServer): readonly Offered[] {
   const { tools = [], hasResources, hasPrompts } = server.catalog ?? {};
+  const isOff = (tool: string): boolean => server.settings.disabledTools?.includes(tool) === true;
   const offered: Offered[] = tools.map((info) => ({
     server,
     tool: info.name,
@@ -49,7 +50,7 @@ function offersOf(server: McpServer): readonly Offered[] {
     offered.push({ server, tool: "read_resource", make: (name) => resourceTool(server, name) });
   if (hasPrompts && !has("get_prompt"))
     offered.push({ server, tool: "get_prompt", make: (name) => promptTool(server, name) });
-  return offered;
+  return offered.filter(({ tool }) => !isOff(tool));
 }
 
 /** What a server claims about its tools only counts where the config says that it is trusted. */

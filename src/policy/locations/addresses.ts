@@ -55,6 +55,14 @@ export function createAddressPolicy(allow: readonly string[]): AddressPolicy {
   };
 }
 
+/** The same where the address is in the URL itself. Names are looked up when they are opened. */
+export function literalRefusal({ refusalOf }: AddressPolicy, { hostname, port, protocol }: URL): string | undefined {
+  const bare = hostname.replace(/^\[|\]$/g, "");
+  const address = hostname === "localhost" || hostname.endsWith(".localhost") ? "127.0.0.1" : bare;
+  if (!isIPv4(address) && !isIPv6(address)) return undefined;
+  return refusalOf({ host: hostname, address, port: Number(port) || (protocol === "https:" ? 443 : 80) });
+}
+
 /** True for what anybody on the internet can reach. Anything that is not an address is not. */
 export function isPublic(address: string): boolean {
   if (isIPv4(address)) return !lists.ipv4.check(address, "ipv4");

@@ -3,9 +3,12 @@ import type { IconName } from "../parts/dom.js";
 import { channelsWords } from "./channels/words.js";
 import { inboxWords } from "./inbox/words.js";
 import { jobsWords } from "./jobs/words.js";
+import { mcpWords } from "./mcp/words.js";
 import { memoryWords } from "./memory/words.js";
 import { modelsWords } from "./models/words.js";
+import { skillsWords } from "./skills/words.js";
 import { systemWords } from "./system/words.js";
+import { toolsWords } from "./tools/words.js";
 import { usageWords } from "./usage/words.js";
 import type { PaneWorld } from "./world.js";
 
@@ -87,5 +90,29 @@ export const panes: readonly PaneEntry[] = [
     title: () => channelsWords.t("title"),
     about: () => channelsWords.t("about"),
     load: async () => (await import("./channels/channels-pane.js")).ChannelsPane,
+  },
+  {
+    id: "skills",
+    icon: "book",
+    area: "settings",
+    title: () => skillsWords.t("title"),
+    about: () => skillsWords.t("about"),
+    load: async () => (await import("./skills/skills-pane.js")).SkillsPane,
+  },
+  {
+    id: "tools",
+    icon: "shield",
+    area: "settings",
+    title: () => toolsWords.t("title"),
+    about: () => toolsWords.t("about"),
+    load: async () => (await import("./tools/tools-pane.js")).ToolsPane,
+  },
+  {
+    id: "mcp",
+    icon: "tool",
+    area: "settings",
+    title: () => mcpWords.t("title"),
+    about: () => mcpWords.t("about"),
+    load: async () => (await import("./mcp/mcp-pane.js")).McpPane,
   },
 ];

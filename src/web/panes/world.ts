@@ -9,6 +9,10 @@ export interface PaneWorld {
   /** Reads what waits for a person again. Never rejects. */
   refreshInbox(): Promise<void>;
   openChat(key: string): void;
+  /** Opens a new chat and sends this there. */
+  startChat(text: string): void;
+  /** Gives the gateway a file. Resolves with where it is on the gateway's machine. */
+  upload(content: Blob, name: string): Promise<{ readonly path: string }>;
   openPane(id: string, argument?: string): void;
   /** Resolves with the text (empty where none was asked for), or with `undefined` when the reader cancels. */
   ask(question: Question): Promise<string | undefined>;

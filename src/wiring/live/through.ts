@@ -57,5 +57,7 @@ export function skillsThrough(now: () => SkillSource): SkillSource {
     select: (...asked) => now().select(...asked),
     switchTo: (...asked) => now().switchTo(...asked),
     problems: () => now().problems(),
+    leftOut: () => now().leftOut(),
+    lookAgain: () => now().lookAgain(),
   };
 }

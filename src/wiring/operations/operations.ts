@@ -4,10 +4,12 @@ import type { Tasks } from "../../agent/tasks/tasks.js";
 import { commandsOver, handleCommands } from "../../api/commands/handlers.js";
 import type { GatewayApi } from "../../api/gateway-api.js";
 import { createOperations } from "../../api/operations.js";
+import { createToolsOperations, type ToolsPorts } from "../../api/policy/tools-operations.js";
 import type { Status } from "../../api/status/status.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { createUploads, type Uploads } from "../../inbound/uploads.js";
+import { createAddressPolicy, literalRefusal } from "../../policy/locations/addresses.js";
 import { receivedFiles } from "../../policy/locations/zones.js";
 import { jobOwnerOf } from "../../schedule/job-owner.js";
 import type { Schedule } from "../../schedule/schedule.js";
@@ -20,6 +22,8 @@ import type { Assistant } from "../assistant/assistant.js";
 import { type Core, gatewayKey } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
+import type { OpenedTools } from "../tools/tools.js";
+import { createMcpSetup } from "./mcp-setup.js";
 import { openSearch } from "./search.js";
 import { createSettings } from "./settings.js";
 import { createSystem } from "./system/system.js";
@@ -30,6 +34,7 @@ export interface AtWork {
   readonly artifacts: Artifacts;
   readonly schedule: Schedule;
   readonly status: Status;
+  readonly tools: OpenedTools;
   readonly mcp: Mcp;
   readonly metrics: () => string;
 }
@@ -39,7 +44,7 @@ export async function openOperations(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
-  { tasks, artifacts, schedule, status, mcp, metrics }: AtWork,
+  { tasks, artifacts, schedule, status, tools, mcp, metrics }: AtWork,
   releases: Releases,
 ): Promise<{ readonly api: GatewayApi; readonly resumeDeletions: () => Promise<void> }> {
   const { home, log, now = Date.now } = options;
@@ -73,7 +78,7 @@ export async function openOperations(
       grants: people.grants,
       questions: inbound.questions,
       answers: inbound.answers,
-      policyConfig: () => policyOf(live.running),
+      policyConfig: () => policyOf(live.running, people.policy.problems),
     },
     intake: inbound.intake,
     files: { uploads: openUploads(options, core, live), transcribe: inbound.transcribe, artifacts },
@@ -102,11 +107,36 @@ export async function openOperations(
   const api = {
     ...operations,
     ...commandsOver(core.commands),
-    mcp: mcp.api,
+    ...toolOperations(options, core, assistant, { tools, mcp }, releases),
     ...(system === undefined ? {} : { system }),
     ...createSettings(options, operations, live, people.claims, mind.ownerMemory),
   };
   return { api, resumeDeletions };
+}
+
+/** The tools, and the servers that some of them come from. */
+function toolOperations(
+  options: GatewayOptions,
+  { folders: { files } }: Core,
+  { people, live }: Assistant,
+  { tools, mcp }: Pick<AtWork, "tools" | "mcp">,
+  releases: Releases,
+): Pick<GatewayApi, "tools" | "mcp" | "mcpSetup"> {
+  const mcpSetup = createMcpSetup(options, live, mcp.api, releases);
+  const ports: ToolsPorts = {
+    tools: () => [...tools.web(), ...tools.tools],
+    findForeign: (name) => mcp.tools?.find(name),
+    decide: (use) => people.policy.mayUseTool(use),
+    addressLimit: (url) => literalRefusal(createAddressPolicy(live.running.tools.web.fetch.allow), url),
+    sandbox: tools.sandbox,
+    workspace: options.config.config.agents.defaults.workspace,
+    folderOf: (key) => files.folder(key),
+  };
+  return {
+    tools: createToolsOperations(ports),
+    mcp: mcp.api,
+    ...(mcpSetup === undefined ? {} : { mcpSetup }),
+  };
 }
 
 /** What the owner has pinned, archived and read. It goes with its session. */
@@ -130,8 +160,12 @@ function openUploads(
   });
 }
 
-function policyOf({ agents, policy }: Config) {
-  return { executionMode: agents.defaults.executionMode, rules: policy.rules.map(definedOnly) };
+function policyOf({ agents, policy }: Config, problems: readonly string[]) {
+  return {
+    executionMode: agents.defaults.executionMode,
+    rules: policy.rules.map(definedOnly),
+    problems: problems.filter((problem) => problem.startsWith("policy.rules")),
+  };
 }
 
 /** A rule as it was written. */

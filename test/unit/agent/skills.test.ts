@@ -158,6 +158,7 @@ test("front matter gives name and description; without it the first line describ
     title: "My Skill",
     description: "does things",
     allowedTools: [],
+    programs: [],
     body: "# Title\nbody",
     truncated: false,
   });
@@ -220,6 +221,7 @@ function skill(name: string, body = `how to ${name}`, more: Partial<Skill> = {})
     body,
     truncated: false,
     allowedTools: [],
+    programs: [],
     ...more,
   };
 }

@@ -1,6 +1,6 @@
-import { useEffect } from "preact/hooks";
 import type { PaneProps } from "../list.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
+import { useLookAgain } from "../parts/look-again.js";
 import { ChannelCard } from "./channel-card.js";
 import { readChannels } from "./channels.js";
 
@@ -10,12 +10,7 @@ const lookMs = 4000;
 export function ChannelsPane({ world }: PaneProps) {
   const loaded = useLoad(world, () => readChannels(world.api), []);
   const { reload } = loaded;
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) reload();
-    }, lookMs);
-    return () => clearInterval(timer);
-  }, [reload]);
+  useLookAgain(reload, lookMs);
   const changed = (): void => {
     reload();
     world.refreshStatus();

@@ -7,10 +7,13 @@ import { partWords } from "./words.js";
 export function Action({
   run,
   children,
+  label,
   kind = "quiet",
   isDisabled = false,
 }: {
   readonly run: () => Promise<unknown>;
+  /** For screen readers, where the text alone does not say what is meant. */
+  readonly label?: string | undefined;
   readonly children: ComponentChildren;
   readonly kind?: "primary" | "quiet" | "danger";
   readonly isDisabled?: boolean;
@@ -26,7 +29,7 @@ export function Action({
   };
   return (
     <span class="action">
-      <button type="button" class={`button ${kind}`} disabled={isBusy || isDisabled} onClick={press}>
+      <button type="button" class={`button ${kind}`} aria-label={label} disabled={isBusy || isDisabled} onClick={press}>
         {isBusy ? partWords.t("working") : children}
       </button>
       {problem === undefined ? undefined : (
@@ -84,10 +87,13 @@ export function Field({
 /** On or off. `set` resolves once it counts; until then it shows what was asked for. */
 export function Switch({
   label,
+  name,
   isOn,
   set,
 }: {
   readonly label: string;
+  /** For screen readers, where the label alone does not say what is on. */
+  readonly name?: string | undefined;
   readonly isOn: boolean;
   readonly set: (isOn: boolean) => Promise<unknown>;
 }) {
@@ -105,6 +111,7 @@ export function Switch({
       <input
         type="checkbox"
         role="switch"
+        aria-label={name}
         checked={wanted ?? isOn}
         aria-checked={wanted ?? isOn}
         disabled={wanted !== undefined}

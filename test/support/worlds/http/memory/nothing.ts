@@ -28,6 +28,11 @@ export const oneSkill: KnownSkillsApi = {
 export const fixedSkills: SkillsApi = {
   enable: () => Promise.reject(noJobs()),
   install: () => Promise.reject(noJobs()),
+  create: () => Promise.reject(noJobs()),
+  file: () => Promise.reject(noJobs()),
+  write: () => Promise.reject(noJobs()),
+  remove: () => Promise.reject(noJobs()),
+  leftOut: () => [],
 };
 
 export const noQuestions: PolicyApi = {
@@ -35,7 +40,7 @@ export const noQuestions: PolicyApi = {
   answerQuestion: async () => {
     throw notFound("There is no such question, or it is closed.");
   },
-  policy: () => ({ executionMode: "ask", rules: [], grants: [] }),
+  policy: () => ({ executionMode: "ask", rules: [], problems: [], grants: [] }),
   revokeGrant: async (id) => {
     throw notFound(`There is no approval ${id}`);
   },
