@@ -51,3 +51,10 @@ function unwrapped(schema: unknown): unknown {
   if (schema instanceof z.ZodPipe) return unwrapped(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   return schema;
 }
+
+/** What a key of `configKeys` means, for people; undefined where nobody has said it. */
+export function meaningOf(key: string): string | undefined {
+  const path = key.replaceAll("[]", ".0").split(".");
+  const schema = schemaAt(path, false);
+  return schema instanceof z.ZodType ? schema.description : undefined;
+}
