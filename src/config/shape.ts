@@ -43,6 +43,16 @@ function leaves(schema: unknown, path: string): readonly string[] {
   return [path];
 }
 
+/** Where the config holds one value: below the names of sections, lists and free names as a whole. */
+export function valuePaths(
+  schema: unknown = configSchema,
+  path: readonly string[] = [],
+): readonly (readonly string[])[] {
+  const inner = unwrapped(schema);
+  if (!(inner instanceof z.ZodObject)) return [path];
+  return Object.entries(inner.shape).flatMap(([key, value]) => valuePaths(value, [...path, key]));
+}
+
 /** The schema below defaults, options and conversions. */
 function unwrapped(schema: unknown): unknown {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional)

@@ -13,6 +13,57 @@ export interface SettingsView {
   readonly backup?: string | undefined;
 }
 
+/** A variable that a value is made of, or that goes before it. */
+export interface VariableView {
+  readonly name: string;
+  readonly from: "environment" | "secrets.json" | "nowhere";
+}
+
+/** One key of the config: what it may be, what the file says, and what counts. */
+export interface SettingView {
+  readonly path: readonly string[];
+  /** JSON schema of its value, with `description`, `default` and `unit` where there are any. */
+  readonly schema: Json;
+  /** Its value is written, and never shown: stars are used instead. */
+  readonly isSecret: boolean;
+  /** When a change counts. */
+  readonly effect: "now" | "restart";
+  /** It cannot be changed here: only in the file, or only where `gateway.token` is set. */
+  readonly locked?: "file" | "token" | undefined;
+  /** Where the value comes from that counts. */
+  readonly source: "file" | "environment" | "default";
+  /** As the file says it; absent where it says nothing. */
+  readonly value?: unknown;
+  readonly variables: readonly VariableView[];
+}
+
+/** Everything that the config can hold, with what the file says about it. */
+export interface AllSettingsView {
+  readonly file: {
+    readonly path: string;
+    readonly exists: boolean;
+    readonly isReadOnly: boolean;
+    /** Why it cannot be read. Then there is nothing to change. */
+    readonly fault?:
+      | { readonly line?: number | undefined; readonly column?: number | undefined; readonly message: string }
+      | undefined;
+  };
+  /** Changes with the file; absent while it cannot be read. */
+  readonly revision?: string | undefined;
+  readonly hasToken: boolean;
+  readonly settings: readonly SettingView[];
+  /** Keys of the file that nobody here knows. They stay. */
+  readonly unknown: readonly { readonly path: readonly string[]; readonly value: unknown }[];
+  readonly restart: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** One change of the file; without a value the key is taken away. */
+export interface SettingChange {
+  readonly path: readonly string[];
+  readonly value?: unknown;
+}
+
 /** A provider of models, by the name it has in the config. */
 export interface ProviderView {
   readonly name: string;
@@ -78,6 +129,14 @@ export interface NotificationView {
 
 /** What a page of settings shows and changes. Nothing here gives a secret away. */
 export interface SettingsApi {
+  /** Every key of the config. A file that cannot be read is told in the answer. */
+  all(): Promise<AllSettingsView>;
+  /**
+   * Writes single keys, all of them or none, and keeps comments. Stars stand for the secret that is there.
+   *
+   * @throws {RequestError} 400 for what would be a problem, 403, 409, 412, 413 and 507 as for `change`
+   */
+  set(changes: readonly SettingChange[], revision: string | undefined): Promise<AllSettingsView>;
   /** @throws {RequestError} 409 when the file cannot be read */
   read(): Promise<SettingsView>;
   /**
@@ -106,7 +165,11 @@ export interface SettingsApi {
   /** Files that steer the assistant, and its memory. */
   files(): Promise<readonly { readonly name: string; readonly exists: boolean }[]>;
   /** Empty where there is none. @throws {RequestError} 403 for any other file */
-  readFile(name: string): Promise<string>;
-  /** @throws {RequestError} 403 for any other file */
-  writeFile(name: string, content: string): Promise<void>;
+  readFile(name: string): Promise<{ readonly content: string; readonly revision: string }>;
+  /**
+   * Resolves with the revision of what was written.
+   *
+   * @throws {RequestError} 403 for any other file, 412 when the file is not the one of `revision` any more
+   */
+  writeFile(name: string, content: string, revision: string | undefined): Promise<string>;
 }

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, RequestError } from "../../errors.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { codeOf } from "../../util/error-code.js";
 import { openReal, resolveReal } from "../../util/files/real-path.js";
 import { writeReal } from "../../util/files/write-real.js";
@@ -17,9 +19,16 @@ const names = [
 ] as const;
 const maxBytes = 512 * 1024;
 
+export interface WorkspaceText {
+  readonly content: string;
+  /** Changes with the text. */
+  readonly revision: string;
+}
+
 /** Reads and writes what its owner tells the assistant about itself. A link instead of a file is never followed. */
 export class WorkspaceFiles {
   readonly #workspace: string;
+  readonly #inOrder = new InOrder();
 
   constructor(workspace: string) {
     this.#workspace = workspace;
@@ -32,7 +41,12 @@ export class WorkspaceFiles {
   }
 
   /** The whole text; empty where there is no file yet. @throws {RequestError} 403, 409, 413 */
-  async read(name: string): Promise<string> {
+  async read(name: string): Promise<WorkspaceText> {
+    const content = await this.#read(name);
+    return { content, revision: revisionOf(content) };
+  }
+
+  async #read(name: string): Promise<string> {
     const { path, exists } = await this.#find(name);
     if (!exists) return "";
     try {
@@ -44,8 +58,24 @@ export class WorkspaceFiles {
     }
   }
 
-  /** @throws {RequestError} 403, 409, 413, 507 */
-  async write(name: string, content: string): Promise<void> {
+  /**
+   * Resolves with the revision of what was written.
+   *
+   * @throws {RequestError} 403, 409, 412 when the file is not the one of `revision` any more, 413, 507
+   */
+  write(name: string, content: string, revision: string | undefined): Promise<string> {
+    return this.#inOrder.run(async () => {
+      if (revision !== undefined && revisionOf(await this.#read(name)) !== revision)
+        throw new RequestError(`${name} has changed since you read it. Nothing was written.`, {
+          status: 412,
+          code: "changed",
+        });
+      await this.#write(name, content);
+      return revisionOf(content);
+    });
+  }
+
+  async #write(name: string, content: string): Promise<void> {
     if (Buffer.byteLength(content) > maxBytes) throw tooLarge(name);
     const { path, exists } = await this.#find(name);
     try {
@@ -73,6 +103,10 @@ export class WorkspaceFiles {
     if (found.path !== join(root, name)) throw unusable(name, "it is a link, which is not followed");
     return found;
   }
+}
+
+function revisionOf(content: string): string {
+  return createHash("sha256").update(content).digest("hex").slice(0, 32);
 }
 
 function tooLarge(name: string): RequestError {

@@ -1,14 +1,21 @@
 import { z } from "zod";
-import type { SettingsView } from "../../api/settings/settings-api.js";
+import type { AllSettingsView, SettingsView } from "../../api/settings/settings-api.js";
 import { bodyOf, type Exchange, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
-import { settingsOf } from "./settings-of.js";
+import { matchOf, settingsOf } from "./settings-of.js";
 
 /** What an answer has besides the config: nothing of it is a setting, so that an answer can be sent back as it came. */
 const beside = ["restart", "problems", "backup"];
 const body = z
   .record(z.string(), z.unknown())
   .transform((sent) => Object.fromEntries(Object.entries(sent).filter(([key]) => !beside.includes(key))));
+
+const changes = z.object({
+  changes: z
+    .array(z.object({ path: z.array(z.string().max(200)).min(1).max(20), value: z.unknown().optional() }))
+    .min(1)
+    .max(100),
+});
 
 /** The config, at the paths and in the shape of the Go maxclaw. */
 export const configRoutes: readonly Route[] = [
@@ -22,6 +29,15 @@ export const configRoutes: readonly Route[] = [
     },
   },
   { method: "PUT", path: "/api/config", handle: change },
+  { method: "GET", path: "/api/settings", handle: async (x) => sendAll(x, await settingsOf(x).all()) },
+  {
+    method: "PUT",
+    path: "/api/settings",
+    handle: async (x) => {
+      const { changes: wanted } = await bodyOf(x, changes);
+      sendAll(x, await settingsOf(x).set(wanted, matchOf(x)));
+    },
+  },
   {
     method: "GET",
     path: "/api/config/pending",
@@ -32,9 +48,13 @@ export const configRoutes: readonly Route[] = [
   },
 ];
 
+function sendAll({ response }: Exchange, settings: AllSettingsView): void {
+  if (settings.revision !== undefined) response.setHeader("ETag", `"${settings.revision}"`);
+  sendJson(response, 200, settings);
+}
+
 async function change(x: Exchange): Promise<void> {
-  const match = /^\s*(?:W\/)?"?([0-9a-f]+)"?\s*$/.exec(x.request.headers["if-match"] ?? "");
-  const changed: SettingsView = await settingsOf(x).change(await bodyOf(x, body), match?.[1]);
+  const changed: SettingsView = await settingsOf(x).change(await bodyOf(x, body), matchOf(x));
   const { config, revision, restart, problems, backup } = changed;
   x.response.setHeader("ETag", `"${revision}"`);
   sendJson(x.response, 200, { ...config, restart, problems, ...(backup === undefined ? {} : { backup }) });

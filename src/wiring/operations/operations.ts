@@ -103,7 +103,7 @@ export async function openOperations(
     ...commandsOver(core.commands),
     mcp: mcp.api,
     ...(system === undefined ? {} : { system }),
-    ...createSettings(options, operations, live, people.claims),
+    ...createSettings(options, operations, live, { claims: people.claims, logEvent: core.logEvent }),
   };
   return { api, resumeDeletions };
 }

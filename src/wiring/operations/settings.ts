@@ -20,6 +20,7 @@ import { SettingsFile } from "../../config/settings/settings-file.js";
 import { WorkspaceFiles } from "../../config/settings/workspace-files.js";
 import { isObject, type JsonObject } from "../../config/substitute.js";
 import { messageOf, RequestError } from "../../errors.js";
+import { draft, type EventDraft } from "../../events/event.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
 import type { OwnerClaims } from "../../policy/owner-claims.js";
 import { listModels } from "../../providers/catalogue/list-models.js";
@@ -31,6 +32,7 @@ import { createOwnerCodes } from "./owner-codes.js";
 import { tryChannel } from "./try-channel.js";
 
 const maxRuns = 200;
+const maxNames = 1000;
 const maxSessions = 1000;
 
 type Gateway = Pick<GatewayApi, "status" | "listSessions" | "listQuestions" | "cron">;
@@ -40,11 +42,15 @@ export function createSettings(
   options: GatewayOptions,
   gateway: Gateway,
   live: LiveConfig,
-  claims: OwnerClaims,
+  { claims, logEvent }: { readonly claims: OwnerClaims; readonly logEvent: (event: EventDraft) => void },
 ): Pick<GatewayApi, "settings" | "ownerCodes"> {
   const { home, log, config: running, env } = options;
   if (env === undefined) return {};
-  const file = new SettingsFile({ home, path: running.path, env, live });
+  const onChanged = (names: readonly string[]): void => {
+    const to = names.join(", ").slice(0, maxNames);
+    logEvent(draft("settings_changed", { scope: "gateway", key: "config", to }, { source: "client" }));
+  };
+  const file = new SettingsFile({ home, path: running.path, env, live, onChanged });
   const files = new WorkspaceFiles(running.config.agents.defaults.workspace);
   const notifications = new Notifications({
     questions: () => gateway.listQuestions(),
@@ -52,6 +58,8 @@ export function createSettings(
     now: options.now ?? Date.now,
   });
   const settings: SettingsApi = {
+    all: () => file.all(),
+    set: (changes, revision) => file.set(changes, revision),
     read: () => file.read(),
     change: (sent, revision) => file.change(sent, revision),
     providers: async () => providersOf(await file.load()),
@@ -74,7 +82,7 @@ export function createSettings(
     markDelivered: (id) => notifications.markDelivered(id),
     files: () => files.list(),
     readFile: (name) => files.read(name),
-    writeFile: (name, content) => files.write(name, content),
+    writeFile: (name, content, revision) => files.write(name, content, revision),
   };
   return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims }) };
 }
