@@ -127,9 +127,9 @@ export interface NotificationView {
   readonly delivered: boolean;
 }
 
-/** What a page of settings shows and changes. Nothing here gives a secret away. */
-export interface SettingsApi {
-  /** Every key of the config. A file that cannot be read is told in the answer. */
+/** Every key of the config, one by one. */
+export interface SettingKeysApi {
+  /** A file that cannot be read is told in the answer. */
   all(): Promise<AllSettingsView>;
   /**
    * Writes single keys, all of them or none, and keeps comments. Stars stand for the secret that is there.
@@ -137,6 +137,24 @@ export interface SettingsApi {
    * @throws {RequestError} 400 for what would be a problem, 403, 409, 412, 413 and 507 as for `change`
    */
   set(changes: readonly SettingChange[], revision: string | undefined): Promise<AllSettingsView>;
+}
+
+/** Files that steer the assistant, and its memory. */
+export interface WorkspaceFilesApi {
+  list(): Promise<readonly { readonly name: string; readonly exists: boolean }[]>;
+  /** Empty where there is none. @throws {RequestError} 403 for any other file */
+  read(name: string): Promise<{ readonly content: string; readonly revision: string }>;
+  /**
+   * Resolves with the revision of what was written.
+   *
+   * @throws {RequestError} 403 for any other file, 412 when the file is not the one of `revision` any more
+   */
+  write(name: string, content: string, revision: string | undefined): Promise<string>;
+}
+
+/** What a page of settings shows and changes. Nothing here gives a secret away. */
+export interface SettingsApi {
+  readonly keys: SettingKeysApi;
   /** @throws {RequestError} 409 when the file cannot be read */
   read(): Promise<SettingsView>;
   /**
@@ -162,14 +180,5 @@ export interface SettingsApi {
   /** Not told as delivered yet, of this run of the gateway. */
   notifications(): Promise<readonly NotificationView[]>;
   markDelivered(id: string): void;
-  /** Files that steer the assistant, and its memory. */
-  files(): Promise<readonly { readonly name: string; readonly exists: boolean }[]>;
-  /** Empty where there is none. @throws {RequestError} 403 for any other file */
-  readFile(name: string): Promise<{ readonly content: string; readonly revision: string }>;
-  /**
-   * Resolves with the revision of what was written.
-   *
-   * @throws {RequestError} 403 for any other file, 412 when the file is not the one of `revision` any more
-   */
-  writeFile(name: string, content: string, revision: string | undefined): Promise<string>;
+  readonly files: WorkspaceFilesApi;
 }

@@ -29,13 +29,13 @@ export const configRoutes: readonly Route[] = [
     },
   },
   { method: "PUT", path: "/api/config", handle: change },
-  { method: "GET", path: "/api/settings", handle: async (x) => sendAll(x, await settingsOf(x).all()) },
+  { method: "GET", path: "/api/settings", handle: async (x) => sendAll(x, await settingsOf(x).keys.all()) },
   {
     method: "PUT",
     path: "/api/settings",
     handle: async (x) => {
       const { changes: wanted } = await bodyOf(x, changes);
-      sendAll(x, await settingsOf(x).set(wanted, matchOf(x)));
+      sendAll(x, await settingsOf(x).keys.set(wanted, matchOf(x)));
     },
   },
   {

@@ -58,8 +58,7 @@ export function createSettings(
     now: options.now ?? Date.now,
   });
   const settings: SettingsApi = {
-    all: () => file.all(),
-    set: (changes, revision) => file.set(changes, revision),
+    keys: file,
     read: () => file.read(),
     change: (sent, revision) => file.change(sent, revision),
     providers: async () => providersOf(await file.load()),
@@ -80,9 +79,7 @@ export function createSettings(
     },
     notifications: () => notifications.pending(),
     markDelivered: (id) => notifications.markDelivered(id),
-    files: () => files.list(),
-    readFile: (name) => files.read(name),
-    writeFile: (name, content, revision) => files.write(name, content, revision),
+    files,
   };
   return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims }) };
 }

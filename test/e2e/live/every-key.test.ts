@@ -79,7 +79,7 @@ test("each key of the config is either taken over by the gateway that runs or na
   }
   const wanted = configKeys().filter((key) => taken.some(({ pattern }) => pattern.test(key)));
   assert.deepEqual(seen, { taken: wanted, refused });
-  for (const { path, effect } of (await api.settings?.all())?.settings ?? []) {
+  for (const { path, effect } of (await api.settings?.keys.all())?.settings ?? []) {
     const name = path.join(".");
     const own = configKeys().filter((key) => key.startsWith(name) && /^(?:$|\.\*|\[\])/.test(key.slice(name.length)));
     assert.ok(own.length > 0, name);
