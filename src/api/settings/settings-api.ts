@@ -58,10 +58,12 @@ export interface AllSettingsView {
   readonly problems: readonly string[];
 }
 
-/** One change of the file; without a value the key is taken away. */
+/** One change of the file; without a value and a text the key is taken away. */
 export interface SettingChange {
   readonly path: readonly string[];
   readonly value?: unknown;
+  /** The value as people write it in the file: JSON5. */
+  readonly text?: string | undefined;
 }
 
 /** A provider of models, by the name it has in the config. */

@@ -6,6 +6,7 @@ import { InOrder } from "../../util/async/in-order.js";
 import { codeOf, isMissing } from "../../util/error-code.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { reasonOf, systemSentence } from "../../util/files/system-fault.js";
+import { readJson } from "../document/json-walk.js";
 import { type ConfigEdit, editConfig, isReadOnly, readRaw } from "../edit.js";
 import { faultSentence, type Unusable } from "../faults/fault.js";
 import type { LiveConfig } from "../live/live-config.js";
@@ -31,10 +32,12 @@ export interface SettingsFileOptions {
   readonly onChanged?: (names: readonly string[]) => void;
 }
 
-/** One change of the file; without a value the key is taken away. */
+/** One change of the file; without a value and a text the key is taken away. */
 export interface SettingChange {
   readonly path: readonly string[];
   readonly value?: unknown;
+  /** The value as people write it in the file: JSON5. */
+  readonly text?: string | undefined;
 }
 
 /** Everything that the config can hold, with what the file says about it. */
@@ -262,8 +265,9 @@ function assertSame({ shown }: Looked, revision: string | undefined): void {
 
 /** @throws {RequestError} 400 for a key that no config has, and for a value that the key does not take */
 function toEdits(changes: readonly SettingChange[], { raw, shown, written }: Looked): readonly ConfigEdit[] {
-  return changes.flatMap(({ path, value }): readonly ConfigEdit[] => {
+  return changes.flatMap(({ path, text, value: plainValue }): readonly ConfigEdit[] => {
     assertSettable(path);
+    const value = text === undefined ? plainValue : valueIn(text, path);
     const spelled = asAsked(() => spelledAsIn(raw, path));
     const kept = writtenAt(raw, spelled);
     if (value === undefined) return kept === undefined ? [] : [{ path: spelled }];
@@ -281,6 +285,17 @@ function toEdits(changes: readonly SettingChange[], { raw, shown, written }: Loo
     if (fault !== undefined) throw refused(`Nothing was changed. ${fault}.`, 400, "bad_request");
     return [{ path: spelled, value: next }];
   });
+}
+
+function valueIn(text: string, path: readonly string[]): unknown {
+  const tree = readJson(text);
+  if (!("fault" in tree)) return tree.root.value;
+  const { line, column, message } = tree.fault;
+  throw refused(
+    `Nothing was changed. ${path.join(".")}, line ${line}, column ${column}: ${message}.`,
+    400,
+    "bad_request",
+  );
 }
 
 function asAsked<T>(work: () => T): T {

@@ -12,7 +12,13 @@ const body = z
 
 const changes = z.object({
   changes: z
-    .array(z.object({ path: z.array(z.string().max(200)).min(1).max(20), value: z.unknown().optional() }))
+    .array(
+      z.object({
+        path: z.array(z.string().max(200)).min(1).max(20),
+        value: z.unknown().optional(),
+        text: z.string().max(200_000).optional(),
+      }),
+    )
     .min(1)
     .max(100),
 });

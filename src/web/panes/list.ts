@@ -1,9 +1,12 @@
 import type { FunctionComponent } from "preact";
 import type { IconName } from "../parts/dom.js";
+import { agentsWords } from "./agents/words.js";
+import { budgetsWords } from "./budgets/words.js";
 import { channelsWords } from "./channels/words.js";
 import { inboxWords } from "./inbox/words.js";
 import { jobsWords } from "./jobs/words.js";
 import { modelsWords } from "./models/words.js";
+import { settingsWords } from "./settings/words.js";
 import { systemWords } from "./system/words.js";
 import { usageWords } from "./usage/words.js";
 import type { PaneWorld } from "./world.js";
@@ -78,5 +81,29 @@ export const panes: readonly PaneEntry[] = [
     title: () => channelsWords.t("title"),
     about: () => channelsWords.t("about"),
     load: async () => (await import("./channels/channels-pane.js")).ChannelsPane,
+  },
+  {
+    id: "agents",
+    icon: "people",
+    area: "settings",
+    title: () => agentsWords.t("title"),
+    about: () => agentsWords.t("about"),
+    load: async () => (await import("./agents/agents-pane.js")).AgentsPane,
+  },
+  {
+    id: "budgets",
+    icon: "coin",
+    area: "settings",
+    title: () => budgetsWords.t("title"),
+    about: () => budgetsWords.t("about"),
+    load: async () => (await import("./budgets/budgets-pane.js")).BudgetsPane,
+  },
+  {
+    id: "settings",
+    icon: "gear",
+    area: "settings",
+    title: () => settingsWords.t("title"),
+    about: () => settingsWords.t("about"),
+    load: async () => (await import("./settings/settings-pane.js")).SettingsPane,
   },
 ];

@@ -149,7 +149,10 @@ test("one setting is set and taken out again; comments, spelling and what nobody
   assert.match(text, /fromTheFuture: \{ keepMe: \[1, 2\] \}/);
   assert.equal(named(list.answer, "agents.defaults.temperature").source, "default");
   assert.equal((await stat(place.path)).mode & 0o777, 0o600);
-  const due = await place.set([{ path: ["gateway", "port"], value: 4711 }], list.etag);
+  const rules = { path: ["policy", "rules"], text: "[{ tool: 'exec', verdict: 'ask' }] // mine" };
+  const asText = await place.set([rules], list.etag);
+  assert.deepEqual(named(asText.answer, "policy.rules").value, [{ tool: "exec", verdict: "ask" }]);
+  const due = await place.set([{ path: ["gateway", "port"], value: 4711 }], asText.etag);
   assert.deepEqual(due.answer.restart, ["gateway.port"]);
 });
 
@@ -202,6 +205,12 @@ test("what a setting does not take is refused with its path and the reason, and 
     [{ path: ["channels", "telegram", "apiRoot"], value: "http://evil.test" }, 400, /given for another address/],
     [{ path: ["extensions"], value: [{ module: "./x.mjs" }] }, 403, /Extensions/],
     [{ path: ["agents", "defaults", "model"], value: "m".repeat(100_001) }, 413, /agents\.defaults\.model is too long/],
+    [
+      { path: ["policy", "rules"], text: "[\n  { verdict: 'ask' },\n  oops\n]" },
+      400,
+      /policy\.rules, line 3, column 3: /,
+    ],
+    [{ path: ["policy", "rules"], text: "[{ tool: 'exec' }]" }, 400, /policy\.rules\.0\.verdict takes one of/],
     [{ path: [], value: 1 }, 400, /path/],
   ] as const) {
     const good = { path: ["agents", "defaults", "maxTokens"], value: 99 };

@@ -1,0 +1,44 @@
+import { useEffect, useState } from "preact/hooks";
+import { Refused } from "../../gateway/api.js";
+import { type Loaded, useLoad } from "../parts/loading.js";
+import type { PaneWorld } from "../world.js";
+import { type AllSettings, type Change, readAll, writeChanges } from "./all-settings.js";
+import { settingsWords } from "./words.js";
+
+/** Writes changes of the settings. @throws {Error} one sentence for people */
+export type SaveChanges = (changes: readonly Change[]) => Promise<void>;
+
+export interface Settings {
+  readonly loaded: Loaded<AllSettings>;
+  readonly save: SaveChanges;
+}
+
+/** The settings, read again when somebody comes back to the page: they may have been in an editor. */
+export function useSettings(world: PaneWorld): Settings {
+  const read = useLoad(world, () => readAll(world.api), []);
+  const [latest, setLatest] = useState<AllSettings>();
+  const { reload } = read;
+  useEffect(() => setLatest(read.value), [read.value]);
+  useEffect(() => {
+    const look = (): void => {
+      if (!document.hidden) reload();
+    };
+    document.addEventListener("visibilitychange", look);
+    addEventListener("focus", look);
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      removeEventListener("focus", look);
+    };
+  }, [reload]);
+  const save: SaveChanges = async (changes) => {
+    try {
+      setLatest(await writeChanges(world.api, latest?.revision ?? "", changes));
+      world.refreshStatus();
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 412) throw error;
+      reload();
+      throw new Error(settingsWords.t("changedMeanwhile"));
+    }
+  };
+  return { loaded: { ...read, value: latest ?? read.value }, save };
+}
