@@ -4,6 +4,7 @@ import type { PaneProps } from "../list.js";
 import { Section } from "../parts/controls.js";
 import { type Loaded, useLoad } from "../parts/loading.js";
 import type { AllSettings } from "../settings/all-settings.js";
+import { nameIn } from "../settings/fields/words.js";
 import { WithSettings } from "../settings/file-state.js";
 import { SettingsForm } from "../settings/settings-form.js";
 import { type SaveChanges, useSettings } from "../settings/use-settings.js";
@@ -97,7 +98,15 @@ function ScopeCard({
       {used.length === 0 ? undefined : (
         <ul class="cards" aria-label={t("todayOf")}>
           {used.map((budget) => (
-            <BudgetBar key={`${budget.subject} ${budget.unit}`} budget={budget} name={nameOf(budget.subject)} />
+            <BudgetBar
+              key={`${budget.subject} ${budget.unit}`}
+              budget={budget}
+              name={
+                scope === "day"
+                  ? nameIn("unit", budget.unit === "turns" ? "messages" : budget.unit)
+                  : nameOf(budget.subject)
+              }
+            />
           ))}
         </ul>
       )}

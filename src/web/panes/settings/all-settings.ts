@@ -52,6 +52,11 @@ export async function writeChanges(api: Api, revision: string, changes: readonly
   return await toAll(await api.put("api/settings", { changes }, { headers, timeoutMs: 30_000 }));
 }
 
+/** What is wrong with it in the file. */
+export function problemOf({ name }: Setting, { problems }: AllSettings): string | undefined {
+  return problems.find((problem) => problem.startsWith(`${name}: `) || problem.startsWith(`${name}.`));
+}
+
 async function toAll({ file, revision, settings, unknown, restart, problems }: JsonObject): Promise<AllSettings> {
   const told = isRecord(file) ? file : {};
   const meanings = languageOfPage() === "zh" ? (await import("./meanings-zh.js")).meanings : {};

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { WhenLoaded } from "../parts/loading.js";
 import type { AllSettings } from "./all-settings.js";
+import { fieldWords } from "./fields/words.js";
 import type { Settings } from "./use-settings.js";
-import { settingsWords } from "./words.js";
 
-const { t } = settingsWords;
+const { t } = fieldWords;
 
 /** The children, once the file can be read; above them what is to be known about it. */
 export function WithSettings({

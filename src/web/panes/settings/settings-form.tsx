@@ -1,14 +1,14 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
 import { sentenceOf } from "../parts/loading.js";
-import type { AllSettings, Change, Setting } from "./all-settings.js";
-import { changeOf, textOf } from "./field-kind.js";
+import { type AllSettings, type Change, problemOf, type Setting } from "./all-settings.js";
+import { changeOf, textOf } from "./fields/field-kind.js";
+import { SettingField } from "./fields/setting-field.js";
+import { fieldWords } from "./fields/words.js";
 import { labelOf } from "./groups.js";
-import { SettingField } from "./setting-field.js";
 import type { SaveChanges } from "./use-settings.js";
-import { settingsWords } from "./words.js";
 
-const { t } = settingsWords;
+const { t } = fieldWords;
 
 export interface SettingsFormProps {
   readonly all: AllSettings;
@@ -25,6 +25,7 @@ export function SettingsForm({ all, group, settings, save }: SettingsFormProps) 
   const [typed, setTyped] = useState<Texts>({});
   const [problems, setProblems] = useState<Texts>({});
   const [said, setSaid] = useState("");
+  const result = useRef<HTMLParagraphElement>(null);
   const changed = settings.filter((setting) => isChanged(setting, typed[setting.name]));
   const write = async (changes: readonly Change[]): Promise<void> => {
     const names = changes.map(({ path }) => path.join("."));
@@ -40,6 +41,8 @@ export function SettingsForm({ all, group, settings, save }: SettingsFormProps) 
     setTyped(without(typed, names));
     setProblems({});
     setSaid(t(isNow ? "savedNow" : "savedRestart"));
+    // The button that was pressed is gone.
+    result.current?.focus();
   };
   const saveAll = async (): Promise<void> => {
     const changes: Change[] = [];
@@ -73,12 +76,12 @@ export function SettingsForm({ all, group, settings, save }: SettingsFormProps) 
           isChanged={changed.includes(setting)}
           isFixed={all.file.isReadOnly}
           isDue={all.restart.some((name) => name === setting.name || name.startsWith(`${setting.name}.`))}
-          problem={problems[setting.name] ?? all.problems.find((problem) => problem.startsWith(`${setting.name}: `))}
+          problem={problems[setting.name] ?? problemOf(setting, all)}
           set={(text) => type(setting.name, text)}
           reset={() => reset(setting)}
         />
       ))}
-      <p class="good-text" role="status">
+      <p class="good-text" role="status" tabIndex={-1} ref={result}>
         {said}
       </p>
       {changed.length === 0 ? undefined : (

@@ -2,14 +2,14 @@ import { useState } from "preact/hooks";
 import { type PaneProps, panes } from "../list.js";
 import { Field, Section } from "../parts/controls.js";
 import type { PaneWorld } from "../world.js";
-import type { AllSettings } from "./all-settings.js";
+import { type AllSettings, problemOf } from "./all-settings.js";
+import { fieldWords, nameIn } from "./fields/words.js";
 import { WithSettings } from "./file-state.js";
 import { type Group, groupsOf, isFound, paneFor } from "./groups.js";
 import { SettingsForm } from "./settings-form.js";
 import { type SaveChanges, useSettings } from "./use-settings.js";
-import { nameIn, settingsWords } from "./words.js";
 
-const { t } = settingsWords;
+const { t } = fieldWords;
 
 /** Every setting of the config, made from its schema. Its argument is the group that is open. */
 export function SettingsPane({ world, argument }: PaneProps) {
@@ -49,9 +49,8 @@ function Groups({
           />
         )}
       </Field>
-      <Problems problems={all.problems} />
       <p class="off-screen" role="status">
-        {isSearching ? settingsWords.count(found.length, "foundOne", "found") : ""}
+        {isSearching ? fieldWords.count(found.length, "foundOne", "found") : ""}
       </p>
       {found.length === 0 ? <p class="muted">{t("nothing")}</p> : undefined}
       <div class="setting-groups">
@@ -95,6 +94,7 @@ function GroupCard({
   const [wasOpened, setOpened] = useState(isOpen);
   const own = panes.find((pane) => pane.id === paneFor(id));
   const set = settings.filter(({ value }) => value !== undefined).length;
+  const wrong = settings.filter((setting) => problemOf(setting, all) !== undefined).length;
   return (
     <details
       class="card setting-group"
@@ -105,6 +105,7 @@ function GroupCard({
         <h2>{nameIn("group", id)}</h2>
         <code class="muted">{id}</code>
         {set === 0 ? undefined : <span class="setting-source">{t("setHere", { n: set })}</span>}
+        {wrong === 0 ? undefined : <span class="problem-text">{fieldWords.count(wrong, "wrongOne", "wrong")}</span>}
       </summary>
       {own === undefined ? undefined : (
         <p>
@@ -117,20 +118,6 @@ function GroupCard({
         <SettingsForm all={all} group={id} settings={settings.filter(({ name }) => shown.has(name))} save={save} />
       ) : undefined}
     </details>
-  );
-}
-
-function Problems({ problems }: { readonly problems: readonly string[] }) {
-  if (problems.length === 0) return undefined;
-  return (
-    <div class="note warning">
-      <p>{t("problems")}</p>
-      <ul>
-        {problems.map((problem) => (
-          <li key={problem}>{problem}</li>
-        ))}
-      </ul>
-    </div>
   );
 }
 

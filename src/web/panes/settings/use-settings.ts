@@ -3,7 +3,7 @@ import { Refused } from "../../gateway/api.js";
 import { type Loaded, useLoad } from "../parts/loading.js";
 import type { PaneWorld } from "../world.js";
 import { type AllSettings, type Change, readAll, writeChanges } from "./all-settings.js";
-import { settingsWords } from "./words.js";
+import { fieldWords } from "./fields/words.js";
 
 /** Writes changes of the settings. @throws {Error} one sentence for people */
 export type SaveChanges = (changes: readonly Change[]) => Promise<void>;
@@ -36,8 +36,9 @@ export function useSettings(world: PaneWorld): Settings {
       world.refreshStatus();
     } catch (error) {
       if (!(error instanceof Refused) || error.status !== 412) throw error;
-      reload();
-      throw new Error(settingsWords.t("changedMeanwhile"));
+      // Before it is said: who saves again then means what is there now.
+      setLatest(await readAll(world.api));
+      throw new Error(fieldWords.t("changedMeanwhile"));
     }
   };
   return { loaded: { ...read, value: latest ?? read.value }, save };

@@ -1,9 +1,9 @@
 import { useId } from "preact/hooks";
-import type { Setting } from "./all-settings.js";
+import type { Setting } from "../all-settings.js";
 import { defaultOf, kindOf, optionsIn } from "./field-kind.js";
-import { nameIn, settingsWords } from "./words.js";
+import { fieldWords, nameIn } from "./words.js";
 
-const { t } = settingsWords;
+const { t } = fieldWords;
 
 export interface SettingFieldProps {
   readonly setting: Setting;

@@ -1,7 +1,7 @@
-import { isRecord } from "../../../client/frames.js";
-import type { JsonObject } from "../../gateway/api.js";
-import type { Change, Setting } from "./all-settings.js";
-import { settingsWords } from "./words.js";
+import { isRecord } from "../../../../client/frames.js";
+import type { JsonObject } from "../../../gateway/api.js";
+import type { Change, Setting } from "../all-settings.js";
+import { fieldWords } from "./words.js";
 
 /** How a value is shown and typed. What no form fits is typed as it is in the file. */
 export type FieldKind = "switch" | "number" | "choice" | "text" | "secret" | "list" | "map" | "json";
@@ -72,7 +72,7 @@ export function textOf(setting: Setting): string {
 export function defaultOf({ schema }: Setting): string {
   const { default: usual } = schema;
   if (usual === undefined || usual === "") return "";
-  if (typeof usual === "boolean") return settingsWords.t(usual ? "on" : "off");
+  if (typeof usual === "boolean") return fieldWords.t(usual ? "on" : "off");
   if (typeof usual !== "object" || usual === null) return String(usual);
   return Object.keys(usual).length === 0 ? "" : JSON.stringify(usual);
 }
@@ -80,7 +80,7 @@ export function defaultOf({ schema }: Setting): string {
 /** What to write for a text that somebody has typed. An empty field is its default. @throws {Error} a sentence for people */
 export function changeOf(setting: Setting, text: string): Change {
   const { path, schema } = setting;
-  const { t } = settingsWords;
+  const { t } = fieldWords;
   const typed = text.trim();
   const kind = kindOf(setting);
   if (kind === "switch") return { path, value: text === "true" };
@@ -108,7 +108,7 @@ function pairsIn(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     linesIn(text).map((line) => {
       const [, name = "", value = ""] = /^([^:]+):\s*(.*)$/.exec(line) ?? [];
-      if (name === "") throw new Error(settingsWords.t("notPair", { line }));
+      if (name === "") throw new Error(fieldWords.t("notPair", { line }));
       return [name.trim(), value];
     }),
   );
