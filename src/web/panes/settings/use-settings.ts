@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "../../gateway/api.js";
 import { type Loaded, useLoad } from "../parts/loading.js";
 import type { PaneWorld } from "../world.js";
@@ -30,16 +30,29 @@ export function useSettings(world: PaneWorld): Settings {
       removeEventListener("focus", look);
     };
   }, [reload]);
-  const save: SaveChanges = async (changes) => {
+  const now = useRef<AllSettings | undefined>(undefined);
+  now.current = latest ?? read.value;
+  const take = (next: AllSettings): void => {
+    now.current = next;
+    setLatest(next);
+  };
+  const write = async (changes: readonly Change[]): Promise<void> => {
     try {
-      setLatest(await writeChanges(world.api, latest?.revision ?? "", changes));
+      take(await writeChanges(world.api, now.current?.revision ?? "", changes));
       world.refreshStatus();
     } catch (error) {
       if (!(error instanceof Refused) || error.status !== 412) throw error;
       // Before it is said: who saves again then means what is there now.
-      setLatest(await readAll(world.api));
+      take(await readAll(world.api));
       throw new Error(fieldWords.t("changedMeanwhile"));
     }
+  };
+  // One after the other: each is meant for the file that the one before has left.
+  const last = useRef<Promise<unknown>>(Promise.resolve());
+  const save: SaveChanges = (changes) => {
+    const mine = last.current.then(() => write(changes));
+    last.current = mine.catch(() => undefined);
+    return mine;
   };
   return { loaded: { ...read, value: latest ?? read.value }, save };
 }

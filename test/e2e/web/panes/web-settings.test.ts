@@ -145,7 +145,7 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
     );
     const now = await place.text();
     assert.match(now, /"transcription": \{\s*"apiKey": "sk-new-secret-0123",\s*"model": "whisper-2"/);
-    assert.match(now, /timeout: 61, "network": "off", "sandbox": "required"/);
+    assert.match(now, /timeout: 61, "sandbox": "required", "network": "off"/);
     assert.match(now, /"typing": false/);
     assert.match(now, /"owners": \[\s*"telegram:42",\s*"discord:7"\s*\]/);
     assert.match(now, /'x-key': 'collector-key-1', "x-more": "one"/);
@@ -275,7 +275,8 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
         await page.getByText("SOUL.md has changed meanwhile. Nothing was written.").waitFor();
         assert.equal(await readFile(soul, "utf8"), "By hand.\n");
         await page.getByRole("button", { name: "Read it again" }).click();
-        await page.waitForFunction("document.querySelector('.file-editor textarea').value === 'By hand.\\n'");
+        await page.getByText("Not saved yet.").waitFor({ state: "detached" });
+        assert.equal(await text.inputValue(), "By hand.\n");
         await page.getByLabel("Max tool iterations", { exact: true }).fill("7");
         await page.getByRole("button", { name: "Save", exact: true }).last().click();
         await page.getByText("Saved. It counts now.").waitFor();
