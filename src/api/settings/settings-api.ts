@@ -1,3 +1,14 @@
+/** A file that steers the assistant, or holds its memory. */
+export interface WorkspaceFile {
+  readonly name: string;
+  readonly exists: boolean;
+  readonly sizeBytes?: number;
+  /** ISO 8601. */
+  readonly changedAt?: string;
+  /** Why it can neither be read nor written. */
+  readonly problem?: string;
+}
+
 /** A setting's value, as JSON. */
 type Json = { readonly [key: string]: unknown };
 
@@ -143,13 +154,13 @@ export interface SettingKeysApi {
 
 /** Files that steer the assistant, and its memory. */
 export interface WorkspaceFilesApi {
-  list(): Promise<readonly { readonly name: string; readonly exists: boolean }[]>;
-  /** Empty where there is none. @throws {RequestError} 403 for any other file */
-  read(name: string): Promise<{ readonly content: string; readonly revision: string }>;
+  list(): Promise<readonly WorkspaceFile[]>;
+  /** @throws {RequestError} 403 for any other file, 409 for what is not a plain file, 413 */
+  read(name: string): Promise<{ readonly text: string; readonly revision: string }>;
   /**
-   * Resolves with the revision of what was written.
+   * Resolves with the new revision. With a `revision`, only where that is still what is there.
    *
-   * @throws {RequestError} 403 for any other file, 412 when the file is not the one of `revision` any more
+   * @throws {RequestError} 403 for any other file, 409, 412 for another revision, 413, 507
    */
   write(name: string, content: string, revision: string | undefined): Promise<string>;
 }

@@ -4,7 +4,7 @@ import { RequestError } from "../../errors.js";
 import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
 import { integerOf, isTrue } from "../target.js";
-import { matchOf, ownerCodesOf, settingsOf } from "./settings-of.js";
+import { ownerCodesOf, revisionOf, settingsOf } from "./settings-of.js";
 
 const section = z.record(z.string(), z.unknown());
 
@@ -78,7 +78,7 @@ export const workspaceFileRoutes: readonly Route[] = [
       method: "GET",
       path,
       handle: async (x) => {
-        const { content: text, revision } = await settingsOf(x).files.read(nameOf(x));
+        const { text, revision } = await settingsOf(x).files.read(nameOf(x));
         x.response.setHeader("ETag", `"${revision}"`);
         sendJson(x.response, 200, { content: text });
       },
@@ -88,7 +88,7 @@ export const workspaceFileRoutes: readonly Route[] = [
       path,
       handle: async (x) => {
         const { content: text } = await bodyOf(x, content);
-        const revision = await settingsOf(x).files.write(nameOf(x), text, matchOf(x));
+        const revision = await settingsOf(x).files.write(nameOf(x), text, revisionOf(x));
         x.response.setHeader("ETag", `"${revision}"`);
         sendJson(x.response, 200, { ok: true });
       },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AllSettingsView, SettingsView } from "../../api/settings/settings-api.js";
 import { bodyOf, type Exchange, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
-import { matchOf, settingsOf } from "./settings-of.js";
+import { revisionOf, settingsOf } from "./settings-of.js";
 
 /** What an answer has besides the config: nothing of it is a setting, so that an answer can be sent back as it came. */
 const beside = ["restart", "problems", "backup"];
@@ -41,7 +41,7 @@ export const configRoutes: readonly Route[] = [
     path: "/api/settings",
     handle: async (x) => {
       const { changes: wanted } = await bodyOf(x, changes);
-      sendAll(x, await settingsOf(x).keys.set(wanted, matchOf(x)));
+      sendAll(x, await settingsOf(x).keys.set(wanted, revisionOf(x)));
     },
   },
   {
@@ -60,7 +60,7 @@ function sendAll({ response }: Exchange, settings: AllSettingsView): void {
 }
 
 async function change(x: Exchange): Promise<void> {
-  const changed: SettingsView = await settingsOf(x).change(await bodyOf(x, body), matchOf(x));
+  const changed: SettingsView = await settingsOf(x).change(await bodyOf(x, body), revisionOf(x));
   const { config, revision, restart, problems, backup } = changed;
   x.response.setHeader("ETag", `"${revision}"`);
   sendJson(x.response, 200, { ...config, restart, problems, ...(backup === undefined ? {} : { backup }) });

@@ -15,8 +15,8 @@ export function ownerCodesOf({ api }: Exchange): OwnerCodesApi {
   throw absent();
 }
 
-/** The revision that a change is meant for, if the request names one. */
-export function matchOf({ request }: Exchange): string | undefined {
+/** What `If-Match` names; undefined where the client changes whatever is there. */
+export function revisionOf({ request }: Exchange): string | undefined {
   return /^\s*(?:W\/)?"?([0-9a-f]+)"?\s*$/.exec(request.headers["if-match"] ?? "")?.[1];
 }
 

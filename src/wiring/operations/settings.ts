@@ -9,7 +9,6 @@ import type {
   SettingsApi,
 } from "../../api/settings/settings-api.js";
 import { platformNames } from "../../channels/platforms.js";
-import type { LiveConfig } from "../../config/live/live-config.js";
 import { configOf } from "../../config/load.js";
 import type { Config } from "../../config/schema.js";
 import { absentChannels } from "../../config/schema.js";
@@ -22,11 +21,11 @@ import { isObject, type JsonObject } from "../../config/substitute.js";
 import { messageOf, RequestError } from "../../errors.js";
 import { draft, type EventDraft } from "../../events/event.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
-import type { OwnerClaims } from "../../policy/owner-claims.js";
 import { listModels } from "../../providers/catalogue/list-models.js";
 import { presets } from "../../providers/catalogue/presets.js";
 import { priceOf } from "../../providers/catalogue/prices.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
+import type { Assistant } from "../assistant/assistant.js";
 import type { GatewayOptions } from "../options.js";
 import { createOwnerCodes } from "./owner-codes.js";
 import { tryChannel } from "./try-channel.js";
@@ -41,8 +40,8 @@ type Gateway = Pick<GatewayApi, "status" | "listSessions" | "listQuestions" | "c
 export function createSettings(
   options: GatewayOptions,
   gateway: Gateway,
-  live: LiveConfig,
-  { claims, logEvent }: { readonly claims: OwnerClaims; readonly logEvent: (event: EventDraft) => void },
+  { live, people, mind }: Pick<Assistant, "live" | "people" | "mind">,
+  logEvent: (event: EventDraft) => void,
 ): Pick<GatewayApi, "settings" | "ownerCodes"> {
   const { home, log, config: running, env } = options;
   if (env === undefined) return {};
@@ -51,7 +50,7 @@ export function createSettings(
     logEvent(draft("settings_changed", { scope: "gateway", key: "config", to }, { source: "client" }));
   };
   const file = new SettingsFile({ home, path: running.path, env, live, onChanged });
-  const files = new WorkspaceFiles(running.config.agents.defaults.workspace);
+  const files = new WorkspaceFiles(running.config.agents.defaults.workspace, (job) => mind.ownerMemory.inTurn(job));
   const notifications = new Notifications({
     questions: () => gateway.listQuestions(),
     runs: () => gateway.cron.history({ limit: maxRuns }),
@@ -81,7 +80,7 @@ export function createSettings(
     markDelivered: (id) => notifications.markDelivered(id),
     files,
   };
-  return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims }) };
+  return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims: people.claims }) };
 }
 
 type Loaded = Awaited<ReturnType<SettingsFile["load"]>>;
