@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
@@ -24,11 +24,19 @@ export interface ConfigEdit {
  * @throws {ConfigError} when the file cannot be understood, or not be written again without loss; it is left alone then
  */
 export async function editConfig(file: string, edits: readonly ConfigEdit[]): Promise<void> {
+  if (await isReadOnly(file))
+    throw new ConfigError(`${file} is read-only, so it was left unchanged. Allow writing with: chmod u+w ${file}`);
   const text = await textIn(file);
   const isYaml = [".yaml", ".yml"].includes(extname(file).toLowerCase());
   const changed = isYaml ? await editYaml(file, text ?? "", edits) : editJson(file, text ?? "{}", edits);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await replaceFile(file, changed, { mode: 0o600 });
+}
+
+/** True where its owner has taken the right to write from everybody. A new file in its place would not ask for that right. */
+export async function isReadOnly(file: string): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined);
+  return found !== undefined && (found.mode & 0o222) === 0;
 }
 
 /** What is at a path of a config file as it is written; undefined where there is nothing. */

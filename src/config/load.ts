@@ -144,6 +144,11 @@ async function parseYaml(text: string): Promise<Parsed> {
   }
 }
 
+/** What `secrets.json` has values for. */
+export async function secretNames(home: string): Promise<ReadonlySet<string>> {
+  return new Set(Object.keys((await readSecrets(home)).values));
+}
+
 interface Secrets {
   readonly values: Readonly<Record<string, string>>;
   readonly problems: readonly string[];

@@ -1,122 +1,31 @@
 import { z } from "zod";
 import { channelSections } from "../channels/platforms.js";
-import { basePath, proxyAddress, webAddress } from "./site-values.js";
+import { agentDefaults } from "./sections/agents.js";
+import { budgets } from "./sections/budgets.js";
+import { gateway } from "./sections/gateway.js";
+import { provider } from "./sections/providers.js";
 import { type mcpServer, tools } from "./tools-schema.js";
-import { flag, jsonValue, number, optionalAddress, optionalText, seconds, thinking, toFlag, whole } from "./values.js";
-
-const agentDefaults = z.strictObject({
-  /** The folder that tools may read. `~` and `${NAME}` work; a relative path starts at the home. */
-  workspace: optionalText,
-  /** `provider/model`, or an id from some provider's `models`. Without one the provider's first model is used. */
-  model: optionalText,
-  /** Models that answer, in this order, when the chosen one cannot. */
-  fallbacks: z.array(z.string().trim().min(1, "a name of at least one character")).default([]),
-  /** Default: as each model does by itself. */
-  thinking: thinking.optional(),
-  /** Upper bound of one model answer, in tokens. */
-  maxTokens: whole(1, 1_000_000, 8192),
-  /** Tokens that a request and its answer may take together, for models that do not say otherwise. */
-  contextWindow: whole(2000, 10_000_000, 128_000),
-  /** A conversation that would take more than this part of it has its older part summarised. */
-  compactAt: number(z.number().min(0.1).max(0.95)).default(0.8),
-  temperature: number(z.number().min(0).max(2)).default(0.7),
-  /** Model calls in one turn. */
-  maxToolIterations: whole(1, 1000, 20),
-  /** `safe`: tools only read. `ask`: risky calls need a yes. `auto`: nothing asks. */
-  executionMode: z.enum(["safe", "ask", "auto"]).default("ask"),
-  /** Texts that somebody sends one shortly after the other become one turn: how long the next one is waited for. */
-  quietMs: whole(0, 10_000, 600),
-  /** `unfinished`: only after a text that plainly goes on. `every`: after each text; every answer comes later then. */
-  quietAfter: z.enum(["unfinished", "every"]).default("unfinished"),
-  /** Also offer the skills in `~/.agents/skills`. */
-  enableGlobalSkills: flag(true),
-  /** The owner's, e.g. `Europe/Berlin`: for the clock that models see and for where days begin. Default: this machine's. */
-  timezone: optionalText.refine((zone) => zone === undefined || isTimeZone(zone), "a time zone such as Europe/Berlin"),
-});
-
-function isTimeZone(zone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: zone }) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** One model API. Without `apiKey` and `apiBase` it counts as absent. */
-const provider = z.strictObject({
-  apiKey: optionalText,
-  /** Address of the API, if it is not the provider's own. */
-  apiBase: optionalAddress,
-  /** The wire format. Default: `anthropic` for anthropic, `openai` for all others. */
-  apiFormat: z.preprocess(
-    (value) => (typeof value === "string" ? value.trim().toLowerCase() || undefined : value),
-    z.enum(["openai", "anthropic"]).optional(),
-  ),
-  /** Sent with each request. */
-  headers: z.record(z.string(), z.string()).default({}),
-  /** In seconds: until the answer begins, between two pieces of it, and for the whole of it. */
-  timeouts: z
-    .strictObject({ firstByte: seconds.optional(), idle: seconds.optional(), total: seconds.optional() })
-    .prefault({}),
-  models: z
-    .array(
-      z.preprocess(
-        (value) => (typeof value === "string" ? { id: value } : value),
-        z.strictObject({
-          /** As the provider's API names it. */
-          id: z.string().trim().min(1, "a name of at least one character"),
-          name: optionalText,
-          /** Upper bound of one answer of this model; 0 means `agents.defaults.maxTokens`. */
-          maxTokens: number(z.number().int().min(0)).optional(),
-          /** 0 means `agents.defaults.contextWindow`. */
-          contextWindow: number(z.number().int().min(0)).optional(),
-          enabled: flag(true),
-          supportsImageInput: z.preprocess(toFlag, z.boolean()).optional(),
-          thinking: thinking.optional(),
-        }),
-      ),
-    )
-    .default([]),
-});
-
-const gateway = z.strictObject({
-  /** The address to listen on. Any other than loopback makes the token necessary. */
-  host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
-  port: whole(0, 65535, 18890),
-  /** Needed by everybody who does not come from this machine. `MAXCLAW_TOKEN` goes first. */
-  token: z
-    .union([z.string(), z.number()], "a text")
-    .transform((value) => String(value).trim() || undefined)
-    .optional(),
-  /** Web origins besides the gateway's own that a browser may call from, e.g. `https://chat.example.org`. */
-  allowedOrigins: z.array(z.string()).default([]),
-  /** The path below which everything also is, for a proxy with other sites beside it, e.g. `/assistant`. */
-  basePath,
-  /** Proxies whose `X-Forwarded-…` and `Forwarded` are believed: addresses and networks, e.g. `10.0.0.0/8`. */
-  trustedProxies: z.array(proxyAddress).default([]),
-  /** How people reach the page from elsewhere, e.g. `https://chat.example.org/assistant/`: for links of invitations. */
-  publicUrl: webAddress,
-  /** After so many days without a visit a device is signed out. */
-  sessionDays: whole(1, 400, 90),
-});
+import { flag, jsonValue, number, optionalAddress, optionalText, whole } from "./values.js";
 
 const policyRule = z.strictObject({
-  tool: z.string().min(1).optional(),
-  /** A path, an address, a chat, a command, or a call's whole input as JSON. */
-  argument: z.string().min(1).optional(),
-  channel: z.string().min(1).optional(),
-  /** `channel:sender`. */
-  sender: z.string().min(1).optional(),
-  role: z.enum(["owner", "guest"]).optional(),
-  chat: z.enum(["dm", "group"]).optional(),
-  verdict: z.enum(["allow", "ask", "deny"]),
+  tool: z.string().min(1).optional().describe("Which tools the rule is about. Without it: any."),
+  argument: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "A path, an address, a chat, a command, or the whole input. `*` is any text, `?` any character. Without it: any.",
+    ),
+  channel: z.string().min(1).optional().describe("On which channel. Without it: any."),
+  sender: z.string().min(1).optional().describe("Who asks, as `channel:sender`. Without it: anybody."),
+  role: z.enum(["owner", "guest"]).optional().describe("`owner` or `guest`. Without it: both."),
+  chat: z.enum(["dm", "group"]).optional().describe("In a direct chat (`dm`) or in a `group`. Without it: both."),
+  verdict: z
+    .enum(["allow", "ask", "deny"])
+    .describe("`allow`, `ask` or `deny`. Of the rules that match, the last one counts."),
 });
 
 const price = number(z.number().min(0));
-
-const bound = number(z.number().min(0)).optional();
-/** What may be used; without a number there is no limit. */
-const budget = z.strictObject({ tokens: bound, usd: bound, turns: bound }).prefault({});
 
 /** The whole config file. Everything has a default; what is absent here exists nowhere else. */
 export const configSchema = z.strictObject({
@@ -124,14 +33,20 @@ export const configSchema = z.strictObject({
     .strictObject({
       defaults: agentDefaults.prefault({}),
       /** Sub-agents: how many of one conversation work at once, and how deep they may start others (0: none at all). */
-      spawn: z.strictObject({ atOnce: whole(1, 32, 4), depth: whole(0, 5, 2) }).prefault({}),
+      spawn: z
+        .strictObject({
+          atOnce: whole(1, 32, 4).describe(
+            "How many helpers (sub-agents) of one conversation may work at the same time.",
+          ),
+          depth: whole(0, 5, 2).describe("How many levels deep helpers may start other helpers. 0: there are none."),
+        })
+        .prefault({}),
     })
     .prefault({}),
-  providers: z.record(z.string(), provider).default({}),
+  providers: z.record(z.string(), provider).default({}).describe("Who runs the models: addresses and keys."),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
   channels: z.strictObject(channelSections()).prefault({}),
-  /** Who may command everything from a chat: `channel:sender`, e.g. `telegram:42`. */
   owners: z
     .array(
       z
@@ -139,124 +54,198 @@ export const configSchema = z.strictObject({
         .trim()
         .regex(/^[a-z0-9-]+:\S+$/, "channel:sender, e.g. telegram:42"),
     )
-    .default([]),
+    .default([])
+    .describe("Who may do everything from a chat, as `channel:sender`, for example `telegram:42`."),
   /** What a message without `@skill:name` brings along: `auto`, `all` or `none`. */
-  skills: z.strictObject({ default: z.enum(["auto", "all", "none"]).default("auto") }).prefault({}),
+  skills: z
+    .strictObject({
+      default: z
+        .enum(["auto", "all", "none"])
+        .default("auto")
+        .describe("Which skills a message without `@skill:name` uses: those that fit (`auto`), `all` or `none`."),
+    })
+    .prefault({}),
   /** Where session documents are: `file`, `memory`, or a driver of unstorage with the options that it takes. */
   storage: z
     .strictObject({
-      driver: z.string().trim().min(1, "the name of a driver, e.g. file or redis").default("file"),
-      options: z.record(z.string(), jsonValue).default({}),
+      driver: z
+        .string()
+        .trim()
+        .min(1, "the name of a driver, e.g. file or redis")
+        .default("file")
+        .describe(
+          "Where the documents of conversations are kept: `file`, `memory`, or the name of a storage driver such as `redis`.",
+        ),
+      options: z.record(z.string(), jsonValue).default({}).describe("Options for that driver."),
     })
     .prefault({}),
-  /** Modules that add tools, channels, providers, a storage, machines or reactors. They run with the gateway's own rights. */
   extensions: z
     .array(
       z.strictObject({
-        /** A file; a relative path starts at the home. */
-        module: z.string().trim().min(1, "a file such as ./my-tool.mjs"),
-        options: z.record(z.string(), jsonValue).default({}),
+        module: z
+          .string()
+          .trim()
+          .min(1, "a file such as ./my-tool.mjs")
+          .describe("A file. A relative path starts at the home folder."),
+        options: z.record(z.string(), jsonValue).default({}).describe("What the module is given."),
       }),
     )
-    .default([]),
-  engine: z.strictObject({ kind: z.enum(["embedded"]).default("embedded") }).prefault({}),
+    .default([])
+    .describe(
+      "Modules of your own that add tools, channels or providers. They run with all rights of the gateway, so they are named in the file only.",
+    ),
+  engine: z
+    .strictObject({
+      kind: z
+        .enum(["embedded"])
+        .default("embedded")
+        .describe("What keeps your work safe over a restart. There is one choice."),
+    })
+    .prefault({}),
   /** Decorations, each of which can be left out. */
   reactors: z
-    .strictObject({ typing: flag(true), metrics: flag(true), log: flag(true), answers: flag(true), live: flag(true) })
+    .strictObject({
+      typing: flag(true).describe("Show in chats that an answer is being written."),
+      metrics: flag(true).describe("Offer numbers for monitoring at `/metrics`."),
+      log: flag(true).describe("Write a log line for each thing that happens."),
+      answers: flag(true).describe("Remove the buttons of a question once it is answered."),
+      live: flag(true).describe("Show answers while they grow, in chats that can change a message."),
+    })
     .prefault({}),
   events: z
     .strictObject({
-      /** Keep the events that only tell about progress. */
-      persistDetail: flag(true),
-      /** Keep the model's thinking in stored messages. */
-      persistThoughts: flag(true),
-      /** For how many days both are kept. Default: for ever. */
-      detailDays: number(z.number().int().min(1).max(36_500)).optional(),
-      /** How long the text of an ended stream can still be joined. */
-      snapshotTtlSeconds: whole(0, 86_400, 300),
+      persistDetail: flag(true).describe("Keep the small steps of each answer, such as progress and tool output."),
+      persistThoughts: flag(true).describe("Keep the model's thinking in stored messages."),
+      detailDays: number(z.number().int().min(1).max(36_500))
+        .optional()
+        .meta({ description: "For how long both are kept. Without it: for ever.", unit: "days" }),
+      snapshotTtlSeconds: whole(0, 86_400, 300).meta({
+        description: "For how long somebody who comes late can still get the text of an answer that has just ended.",
+        unit: "seconds",
+      }),
     })
     .prefault({}),
-  /** By model, in USD for a million tokens. */
   prices: z
     .record(
       z.string(),
-      z.strictObject({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() }),
+      z.strictObject({
+        input: price.meta({ description: "For what the model reads: US dollars for a million tokens.", unit: "usd" }),
+        output: price.meta({ description: "For what it writes: US dollars for a million tokens.", unit: "usd" }),
+        cacheRead: price.optional().meta({
+          description: "For what it reads from the provider's cache: US dollars for a million tokens.",
+          unit: "usd",
+        }),
+        cacheWrite: price
+          .optional()
+          .meta({ description: "For what is written to that cache: US dollars for a million tokens.", unit: "usd" }),
+      }),
     )
-    .default({}),
-  /** Upper bounds: of one turn, of one turn of a sub-agent, of a session until `/new`, and per day of each sender, scheduled job and of everything. */
-  budgets: z
-    .strictObject({
-      turn: z.strictObject({ tokens: bound, usd: bound }).prefault({}),
-      spawn: z.strictObject({ tokens: bound, usd: bound }).prefault({}),
-      session: budget,
-      sender: budget,
-      job: budget,
-      day: budget,
-    })
-    .prefault({}),
+    .default({})
+    .describe(
+      "What models cost, in US dollars for a million tokens, by model. Prices of known models are there already.",
+    ),
+  budgets,
   /** The assistant looks by itself through memory/heartbeat.md, again and again. */
   heartbeat: z
     .strictObject({
-      enabled: flag(false),
-      everyMinutes: whole(1, 1440, 30),
-      /** E.g. `08:00-22:00`, in `agents.defaults.timezone`; the end may be in the night. Default: always. */
-      activeHours: optionalText.refine(
-        (hours) => hours === undefined || /^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$/.test(hours),
-        "hours such as 08:00-22:00",
-      ),
-      /** Where it speaks: `channel:chat`, e.g. `telegram:42`. Default: the chat in which an owner wrote last. */
-      chat: optionalText.refine(
-        (chat) => chat === undefined || /^[a-z0-9-]+:\S+$/.test(chat),
-        "channel:chat, e.g. telegram:42",
-      ),
-      /** Upper bounds of a day, instead of `budgets.job`. */
-      budget: z.partialRecord(z.enum(["tokens", "usd", "turns"]), number(z.number().min(0))).default({}),
+      enabled: flag(false).describe("The assistant looks through `memory/heartbeat.md` by itself, again and again."),
+      everyMinutes: whole(1, 1440, 30).meta({ description: "How often it looks.", unit: "minutes" }),
+      activeHours: optionalText
+        .refine(
+          (hours) => hours === undefined || /^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$/.test(hours),
+          "hours such as 08:00-22:00",
+        )
+        .describe("The hours in which it looks, for example `08:00-22:00`. Without them: always."),
+      chat: optionalText
+        .refine((chat) => chat === undefined || /^[a-z0-9-]+:\S+$/.test(chat), "channel:chat, e.g. telegram:42")
+        .describe(
+          "Where it speaks: an owner's direct chat, for example `telegram:42`. Without one: where an owner wrote last.",
+        ),
+      budget: z
+        .partialRecord(z.enum(["tokens", "usd", "turns"]), number(z.number().min(0)))
+        .default({})
+        .describe(
+          "What it may use in a day: `tokens`, `usd`, `turns`. Without it, the budget of scheduled jobs counts.",
+        ),
     })
     .prefault({}),
   memory: z
     .strictObject({
-      /** Who names a conversation after its first answer: the `model` (on the page and in the terminal), its `first` words, or nobody (`off`). */
-      titles: z.enum(["model", "first", "off"]).default("model"),
-      /** What is written into memory/HISTORY.md about each day: by the `model`, a plain `digest`, or nothing (`off`). */
-      dailySummary: z.enum(["model", "digest", "off"]).default("model"),
+      titles: z
+        .enum(["model", "first", "off"])
+        .default("model")
+        .describe(
+          "Where the title of a conversation comes from: the `model` (on the page and in the terminal; elsewhere its first words), its `first` words, or there is none (`off`).",
+        ),
+      dailySummary: z
+        .enum(["model", "digest", "off"])
+        .default("model")
+        .describe(
+          "What `memory/HISTORY.md` gets about each of your days: a summary by the `model`, a plain `digest`, or nothing (`off`).",
+        ),
     })
     .prefault({}),
   policy: z
     .strictObject({
-      /** The last rule that matches a use of a tool decides. `*` stands for any text. */
-      rules: z.array(policyRule).default([]),
-      /** How long a question to a person waits in live chats, in seconds. */
-      answerSeconds: whole(1, 86_400, 300),
+      rules: z
+        .array(policyRule)
+        .default([])
+        .describe("Rules about what tools may do. Of the rules that match, the last one counts."),
+      answerSeconds: whole(1, 86_400, 300).meta({
+        description: "How long a question waits for a person in live chats.",
+        unit: "seconds",
+      }),
     })
     .prefault({}),
   inbound: z
     .strictObject({
-      /** Messages that are taken in a minute: of one sender, in one chat. 0: no limit. Owners have none. */
-      senderPerMinute: whole(0, 100_000, 30),
-      chatPerMinute: whole(0, 100_000, 60),
-      /** A file that is larger is refused. */
-      maxFileMegabytes: whole(1, 500, 20),
+      senderPerMinute: whole(0, 100_000, 30).meta({
+        description: "How many messages of one person are accepted. 0: no limit. Owners have no limit.",
+        unit: "messages a minute",
+      }),
+      chatPerMinute: whole(0, 100_000, 60).meta({
+        description: "How many messages in one chat are accepted. 0: no limit.",
+        unit: "messages a minute",
+      }),
+      maxFileMegabytes: whole(1, 500, 20).meta({
+        description: "A larger file is refused, and its sender gets a message.",
+        unit: "MB",
+      }),
     })
     .prefault({}),
   /** Writes down voice messages: an API with `/audio/transcriptions` as OpenAI has it. Without key and address: off. */
   transcription: z
     .strictObject({
-      apiBase: optionalAddress,
-      apiKey: optionalText,
-      model: z.string().trim().min(1, "a name of at least one character").default("whisper-1"),
+      apiBase: optionalAddress.describe(
+        "The service that turns voice messages into text: a server with OpenAI's `/audio/transcriptions`. Without it: OpenAI.",
+      ),
+      apiKey: optionalText.describe("Your key there. Without key and address, voice messages are only kept as files."),
+      model: z
+        .string()
+        .trim()
+        .min(1, "a name of at least one character")
+        .default("whisper-1")
+        .describe("The model that listens."),
     })
     .prefault({}),
   /** Traces of turns, model calls and tools, by OTLP over HTTP. The variables of OpenTelemetry count too. */
   telemetry: z
     .strictObject({
-      /** E.g. `http://localhost:4318`. Without one, nothing is sent. */
-      otlpEndpoint: optionalAddress,
-      headers: z.record(z.string(), z.string()).default({}),
-      /** Also what people and tools said. */
-      content: flag(false),
+      otlpEndpoint: optionalAddress.describe(
+        "Where traces for monitoring go, for example `http://localhost:4318`. Without it, nothing is sent.",
+      ),
+      headers: z.record(z.string(), z.string()).default({}).describe("Sent along, for example a key of the collector."),
+      content: flag(false).describe("Traces also hold what people and tools said."),
     })
     .prefault({}),
-  log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error"]).default("info") }).prefault({}),
+  log: z
+    .strictObject({
+      level: z
+        .enum(["debug", "info", "warn", "error"])
+        .default("info")
+        .describe("How much is written to the log: `debug` is everything, `error` only what failed."),
+    })
+    .prefault({}),
 });
 
 /** The config with every default filled in. */

@@ -43,6 +43,16 @@ function leaves(schema: unknown, path: string): readonly string[] {
   return [path];
 }
 
+/** Where the config holds one value: below the names of sections, lists and free names as a whole. */
+export function valuePaths(
+  schema: unknown = configSchema,
+  path: readonly string[] = [],
+): readonly (readonly string[])[] {
+  const inner = unwrapped(schema);
+  if (!(inner instanceof z.ZodObject)) return [path];
+  return Object.entries(inner.shape).flatMap(([key, value]) => valuePaths(value, [...path, key]));
+}
+
 /** The schema below defaults, options and conversions. */
 function unwrapped(schema: unknown): unknown {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional)
@@ -50,4 +60,11 @@ function unwrapped(schema: unknown): unknown {
   // A conversion before the check keeps the check on its right side; one after it has it on the left.
   if (schema instanceof z.ZodPipe) return unwrapped(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   return schema;
+}
+
+/** What a key of `configKeys` means, for people; undefined where nobody has said it. */
+export function meaningOf(key: string): string | undefined {
+  const path = key.replaceAll("[]", ".0").split(".");
+  const schema = schemaAt(path, false);
+  return schema instanceof z.ZodType ? schema.description : undefined;
 }

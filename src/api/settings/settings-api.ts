@@ -24,6 +24,59 @@ export interface SettingsView {
   readonly backup?: string | undefined;
 }
 
+/** A variable that a value is made of, or that goes before it. */
+export interface VariableView {
+  readonly name: string;
+  readonly from: "environment" | "secrets.json" | "nowhere";
+}
+
+/** One key of the config: what it may be, what the file says, and what counts. */
+export interface SettingView {
+  readonly path: readonly string[];
+  /** JSON schema of its value, with `description`, `default` and `unit` where there are any. */
+  readonly schema: Json;
+  /** Its value is written, and never shown: stars are used instead. */
+  readonly isSecret: boolean;
+  /** When a change counts. */
+  readonly effect: "now" | "restart";
+  /** It cannot be changed here: only in the file, or only where `gateway.token` is set. */
+  readonly locked?: "file" | "token" | undefined;
+  /** Where the value comes from that counts. */
+  readonly source: "file" | "environment" | "default";
+  /** As the file says it; absent where it says nothing. */
+  readonly value?: unknown;
+  readonly variables: readonly VariableView[];
+}
+
+/** Everything that the config can hold, with what the file says about it. */
+export interface AllSettingsView {
+  readonly file: {
+    readonly path: string;
+    readonly exists: boolean;
+    readonly isReadOnly: boolean;
+    /** Why it cannot be read. Then there is nothing to change. */
+    readonly fault?:
+      | { readonly line?: number | undefined; readonly column?: number | undefined; readonly message: string }
+      | undefined;
+  };
+  /** Changes with the file; absent while it cannot be read. */
+  readonly revision?: string | undefined;
+  readonly hasToken: boolean;
+  readonly settings: readonly SettingView[];
+  /** Keys of the file that nobody here knows. They stay. */
+  readonly unknown: readonly { readonly path: readonly string[]; readonly value: unknown }[];
+  readonly restart: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** One change of the file; without a value and a text the key is taken away. */
+export interface SettingChange {
+  readonly path: readonly string[];
+  readonly value?: unknown;
+  /** The value as people write it in the file: JSON5. */
+  readonly text?: string | undefined;
+}
+
 /** A provider of models, by the name it has in the config. */
 export interface ProviderView {
   readonly name: string;
@@ -87,8 +140,34 @@ export interface NotificationView {
   readonly delivered: boolean;
 }
 
+/** Every key of the config, one by one. */
+export interface SettingKeysApi {
+  /** A file that cannot be read is told in the answer. */
+  all(): Promise<AllSettingsView>;
+  /**
+   * Writes single keys, all of them or none, and keeps comments. Stars stand for the secret that is there.
+   *
+   * @throws {RequestError} 400 for what would be a problem, 403, 409, 412, 413 and 507 as for `change`
+   */
+  set(changes: readonly SettingChange[], revision: string | undefined): Promise<AllSettingsView>;
+}
+
+/** Files that steer the assistant, and its memory. */
+export interface WorkspaceFilesApi {
+  list(): Promise<readonly WorkspaceFile[]>;
+  /** @throws {RequestError} 403 for any other file, 409 for what is not a plain file, 413 */
+  read(name: string): Promise<{ readonly text: string; readonly revision: string }>;
+  /**
+   * Resolves with the new revision. With a `revision`, only where that is still what is there.
+   *
+   * @throws {RequestError} 403 for any other file, 409, 412 for another revision, 413, 507
+   */
+  write(name: string, content: string, revision: string | undefined): Promise<string>;
+}
+
 /** What a page of settings shows and changes. Nothing here gives a secret away. */
 export interface SettingsApi {
+  readonly keys: SettingKeysApi;
   /** @throws {RequestError} 409 when the file cannot be read */
   read(): Promise<SettingsView>;
   /**
@@ -114,14 +193,5 @@ export interface SettingsApi {
   /** Not told as delivered yet, of this run of the gateway. */
   notifications(): Promise<readonly NotificationView[]>;
   markDelivered(id: string): void;
-  /** Files that steer the assistant, and its memory. */
-  files(): Promise<readonly WorkspaceFile[]>;
-  /** @throws {RequestError} 403 for any other file, 409 for what is not a plain file, 413 */
-  readFile(name: string): Promise<{ readonly text: string; readonly revision: string }>;
-  /**
-   * Resolves with the new revision. With a `revision`, only where that is still what is there.
-   *
-   * @throws {RequestError} 403 for any other file, 409, 412 for another revision, 413, 507
-   */
-  writeFile(name: string, content: string, revision?: string): Promise<string>;
+  readonly files: WorkspaceFilesApi;
 }

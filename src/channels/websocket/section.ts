@@ -3,21 +3,24 @@ import { flag, ids, optionalText, whole } from "../../config/values.js";
 
 /** A door for other programs. */
 export const websocket = z.strictObject({
-  enabled: flag(false),
-  /** Any other than loopback makes the token necessary. */
-  host: z.string().trim().min(1, "an address such as 127.0.0.1").default("127.0.0.1"),
-  port: whole(0, 65_535, 18_791),
+  enabled: flag(false).describe("Open a door for other programs."),
+  host: z
+    .string()
+    .trim()
+    .min(1, "an address such as 127.0.0.1")
+    .default("127.0.0.1")
+    .describe("The address where it listens. Any address that others can reach needs a token."),
+  port: whole(0, 65_535, 18_791).describe("The port where it listens."),
   path: z
     .string()
     .trim()
     .regex(/^\/[^?#\s]*$/, "a path such as /ws")
-    .default("/ws"),
-  /** Programs show it when they connect. */
-  token: optionalText,
-  /** Origins of web pages that may connect; programs send none. */
-  allowOrigins: z.array(z.string().trim()).default([]),
-  allowFrom: ids,
-  allowGroups: ids,
+    .default("/ws")
+    .describe("The path of the door."),
+  token: optionalText.describe("Programs send it when they connect."),
+  allowOrigins: z.array(z.string().trim()).default([]).describe("Web pages that may connect, by origin."),
+  allowFrom: ids.describe("Ids of who may talk. Empty: strangers get a pairing code. `*`: anyone."),
+  allowGroups: ids.describe("Ids of groups. Empty: any; else only these."),
 });
 
 export type WebSocketSection = z.output<typeof websocket>;

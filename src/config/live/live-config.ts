@@ -80,6 +80,14 @@ export class LiveConfig {
     this.#owners.push(owner);
   }
 
+  /** Whether a key that changes in the file counts without a restart. */
+  takes(path: SettingPath): boolean {
+    const isOwnedNow = (place: SettingPath): boolean => this.#owners.some((owner) => isOwned(owner, place));
+    // A channel that is switched comes or goes as a whole.
+    const isSwitch = path[0] === "channels" && path.length === 3 && path[2] === "enabled";
+    return isOwnedNow(path) || (isSwitch && isOwnedNow(path.slice(0, 2)));
+  }
+
   /** Reads the file again, and takes over what can be. Never rejects. */
   look(): Promise<ConfigState> {
     return this.#inOrder.run(async () => {

@@ -17,9 +17,7 @@ const maxDepth = 20;
 export function editsFor(shown: JsonObject, stored: JsonObject, sent: JsonObject): readonly ConfigEdit[] {
   const edits: ConfigEdit[] = [];
   const compare = (path: readonly string[], before: unknown, kept: unknown, now: unknown): void => {
-    const key = path.at(-1);
-    if (path.length > maxDepth || (key !== undefined && forbidden.has(key)))
-      throw wrong(`${path.join(".")} is not a setting.`);
+    assertSettable(path);
     if (isSame(now, before)) return;
     if (now === null) {
       if (kept !== undefined) edits.push({ path });
@@ -44,6 +42,12 @@ export function editsFor(shown: JsonObject, stored: JsonObject, sent: JsonObject
   };
   for (const [name, value] of Object.entries(sent)) compare([name], inside(shown, name), inside(stored, name), value);
   return edits;
+}
+
+/** @throws {RequestError} 400 for a path that no config has, whatever its names may be */
+export function assertSettable(path: readonly string[]): void {
+  if (path.length === 0 || path.length > maxDepth || path.some((key) => forbidden.has(key)))
+    throw wrong(`${path.join(".")} is not a setting.`);
 }
 
 /** The same on a copy, to see what it would mean. */

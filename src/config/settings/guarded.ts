@@ -32,20 +32,30 @@ const strict = new Map<string, readonly unknown[]>([
 /** Where secrets of the same section are sent. */
 const destination = /^(apibase|apiroot|proxy|url|(imap|smtp)(host|port|usessl|usetls)|tlscafile|tokenurl|webhook)$/;
 
+/** Why a key cannot be changed here whatever its value is: `file` names extensions, `token` who may call. */
+export function lockOf(path: readonly string[], hasToken: boolean): "file" | "token" | undefined {
+  if (plain(path[0] ?? "") === "extensions") return "file";
+  return !hasToken && isGuarded(path) ? "token" : undefined;
+}
+
+/** The config is read without regard to how its keys are spelled. */
+function isGuarded(path: readonly string[]): boolean {
+  const read = path.map(plain).join(".");
+  const isBelow = (one: string, other: string): boolean => one === other || one.startsWith(`${other}.`);
+  return guarded.map(plainPath).some((each) => isBelow(read, each) || isBelow(each, read));
+}
+
 /** @throws {RequestError} 403 for what only the file can say, or only who has the token */
 export function assertMayChange(edits: readonly ConfigEdit[], hasToken: boolean, file: string): void {
   for (const { path, value } of edits) {
     const name = path.join(".");
-    // The config is read without regard to how its keys are spelled.
-    const read = path.map(plain).join(".");
-    if (plain(path[0] ?? "") === "extensions")
+    if (lockOf(path, hasToken) === "file")
       throw forbidden(`Extensions run with the gateway's own rights: name them in ${file} itself.`);
     if (hasToken) continue;
-    const isBelow = (one: string, other: string): boolean => one === other || one.startsWith(`${other}.`);
-    const isGuarded = guarded.map(plainPath).some((each) => isBelow(read, each) || isBelow(each, read));
+    const read = path.map(plain).join(".");
     const isLoosened = [...strict].some(([key, values]) => plainPath(key) === read && !values.includes(value));
     // A variable may be any secret of the environment, and an address beside it anybody's.
-    if (isGuarded || isLoosened || /\$\{\w+\}/.test(JSON.stringify(value ?? null)))
+    if (isGuarded(path) || isLoosened || /\$\{\w+\}/.test(JSON.stringify(value ?? null)))
       throw forbidden(
         `${name} can be changed here only where gateway.token is set, because any program on this machine could do it. Change it in ${file}.`,
       );

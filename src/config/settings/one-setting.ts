@@ -25,6 +25,11 @@ interface Around {
 export function settingPath(name: string, raw: JsonObject): readonly string[] {
   const parts = [...name.matchAll(/\["([^"]+)"\]|([^.[\]"]+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
   if (parts.length === 0) throw new ConfigError(`"${name}" is not a key. A key looks like gateway.port.`);
+  return spelledAsIn(raw, parts);
+}
+
+/** @throws {ConfigError} for a key that the config does not have, with the one that was probably meant */
+export function spelledAsIn(raw: JsonObject, parts: readonly string[]): readonly string[] {
   const known: string[] = [];
   const written: string[] = [];
   let there: unknown = raw;
@@ -92,8 +97,8 @@ function candidates(typed: string): readonly [unknown, ...unknown[]] {
   }
 }
 
-/** Sections that are switched off are not checked with the whole. */
-function faultOf(path: readonly string[], value: unknown): string | undefined {
+/** What a key does not take, as half a sentence. Sections that are switched off are not checked with the whole. */
+export function faultOf(path: readonly string[], value: unknown): string | undefined {
   if (typeof value === "string" && value.includes("${")) return undefined;
   const schema = schemaAt(path, false);
   if (!(schema instanceof z.ZodType)) return undefined;
@@ -135,36 +140,4 @@ async function addedProblems(raw: JsonObject, edit: ConfigEdit, around: Around):
   const before = await configOf(raw, around);
   const after = await configOf(applied(raw, [edit]), around);
   return after.problems.filter((problem) => !before.problems.includes(problem));
-}
-
-/** As people write it: below conversions, which take more than they should, is what is meant. */
-const asWritten: z.core.ToJSONSchemaParams = {
-  io: "input",
-  unrepresentable: "any",
-  override({ zodSchema, jsonSchema }) {
-    if (
-      zodSchema instanceof z.ZodPipe &&
-      zodSchema.in instanceof z.ZodTransform &&
-      zodSchema.out instanceof z.ZodType
-    ) {
-      const { $schema: _, ...meant } = z.toJSONSchema(zodSchema.out, asWritten);
-      Object.assign(jsonSchema, meant);
-    }
-    if (zodSchema instanceof z.ZodDefault) jsonSchema.default ??= Reflect.get(zodSchema.def, "defaultValue");
-  },
-};
-
-/** For editors: what a config file can hold, without any default that could be a secret. */
-export function jsonSchemaOf(schema: z.ZodType): JsonObject {
-  const found: JsonObject = z.toJSONSchema(schema, asWritten);
-  const properties = isObject(found.properties) ? found.properties : {};
-  const cleaned = withoutDefaults({ ...found, properties: { $schema: { type: "string" }, ...properties } }, false);
-  return isObject(cleaned) ? cleaned : {};
-}
-
-function withoutDefaults(value: unknown, isSecret: boolean): unknown {
-  if (Array.isArray(value)) return value.map((entry) => withoutDefaults(entry, isSecret));
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value).filter(([key]) => !(isSecret && key === "default"));
-  return Object.fromEntries(entries.map(([key, entry]) => [key, withoutDefaults(entry, isSecretKey(key))]));
 }

@@ -71,14 +71,14 @@ export const workspaceFileRoutes: readonly Route[] = [
   {
     method: "GET",
     path: "/api/workspace-file",
-    handle: async (x) => sendJson(x.response, 200, { files: await settingsOf(x).files() }),
+    handle: async (x) => sendJson(x.response, 200, { files: await settingsOf(x).files.list() }),
   },
   ...["/api/workspace-file/:name", "/api/workspace-file/:folder/:name"].flatMap((path): Route[] => [
     {
       method: "GET",
       path,
       handle: async (x) => {
-        const { text, revision } = await settingsOf(x).readFile(nameOf(x));
+        const { text, revision } = await settingsOf(x).files.read(nameOf(x));
         x.response.setHeader("ETag", `"${revision}"`);
         sendJson(x.response, 200, { content: text });
       },
@@ -88,7 +88,7 @@ export const workspaceFileRoutes: readonly Route[] = [
       path,
       handle: async (x) => {
         const { content: text } = await bodyOf(x, content);
-        const revision = await settingsOf(x).writeFile(nameOf(x), text, revisionOf(x));
+        const revision = await settingsOf(x).files.write(nameOf(x), text, revisionOf(x));
         x.response.setHeader("ETag", `"${revision}"`);
         sendJson(x.response, 200, { ok: true });
       },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SettingsView } from "../../api/settings/settings-api.js";
+import type { AllSettingsView, SettingsView } from "../../api/settings/settings-api.js";
 import { bodyOf, type Exchange, revisionOf, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
 import { settingsOf } from "./settings-of.js";
@@ -9,6 +9,19 @@ const beside = ["restart", "problems", "backup"];
 const body = z
   .record(z.string(), z.unknown())
   .transform((sent) => Object.fromEntries(Object.entries(sent).filter(([key]) => !beside.includes(key))));
+
+const changes = z.object({
+  changes: z
+    .array(
+      z.object({
+        path: z.array(z.string().max(200)).min(1).max(20),
+        value: z.unknown().optional(),
+        text: z.string().max(200_000).optional(),
+      }),
+    )
+    .min(1)
+    .max(100),
+});
 
 /** The config, at the paths and in the shape of the Go maxclaw. */
 export const configRoutes: readonly Route[] = [
@@ -22,6 +35,15 @@ export const configRoutes: readonly Route[] = [
     },
   },
   { method: "PUT", path: "/api/config", handle: change },
+  { method: "GET", path: "/api/settings", handle: async (x) => sendAll(x, await settingsOf(x).keys.all()) },
+  {
+    method: "PUT",
+    path: "/api/settings",
+    handle: async (x) => {
+      const { changes: wanted } = await bodyOf(x, changes);
+      sendAll(x, await settingsOf(x).keys.set(wanted, revisionOf(x)));
+    },
+  },
   {
     method: "GET",
     path: "/api/config/pending",
@@ -31,6 +53,11 @@ export const configRoutes: readonly Route[] = [
     },
   },
 ];
+
+function sendAll({ response }: Exchange, settings: AllSettingsView): void {
+  if (settings.revision !== undefined) response.setHeader("ETag", `"${settings.revision}"`);
+  sendJson(response, 200, settings);
+}
 
 async function change(x: Exchange): Promise<void> {
   const changed: SettingsView = await settingsOf(x).change(await bodyOf(x, body), revisionOf(x));

@@ -1,5 +1,7 @@
 import type { FunctionComponent } from "preact";
 import type { IconName } from "../parts/dom.js";
+import { agentsWords } from "./agents/words.js";
+import { budgetsWords } from "./budgets/words.js";
 import { channelsWords } from "./channels/words.js";
 import { inboxWords } from "./inbox/words.js";
 import { jobsWords } from "./jobs/words.js";
@@ -7,6 +9,7 @@ import { mcpWords } from "./mcp/words.js";
 import { memoryWords } from "./memory/words.js";
 import { modelsWords } from "./models/words.js";
 import { skillsWords } from "./skills/words.js";
+import { settingsWords } from "./settings/words.js";
 import { systemWords } from "./system/words.js";
 import { toolsWords } from "./tools/words.js";
 import { usageWords } from "./usage/words.js";
@@ -114,5 +117,29 @@ export const panes: readonly PaneEntry[] = [
     title: () => mcpWords.t("title"),
     about: () => mcpWords.t("about"),
     load: async () => (await import("./mcp/mcp-pane.js")).McpPane,
+  },
+  {
+    id: "agents",
+    icon: "people",
+    area: "settings",
+    title: () => agentsWords.t("title"),
+    about: () => agentsWords.t("about"),
+    load: async () => (await import("./agents/agents-pane.js")).AgentsPane,
+  },
+  {
+    id: "budgets",
+    icon: "coin",
+    area: "settings",
+    title: () => budgetsWords.t("title"),
+    about: () => budgetsWords.t("about"),
+    load: async () => (await import("./budgets/budgets-pane.js")).BudgetsPane,
+  },
+  {
+    id: "settings",
+    icon: "gear",
+    area: "settings",
+    title: () => settingsWords.t("title"),
+    about: () => settingsWords.t("about"),
+    load: async () => (await import("./settings/settings-pane.js")).SettingsPane,
   },
 ];

@@ -109,7 +109,7 @@ export async function openOperations(
     ...commandsOver(core.commands),
     ...toolOperations(options, core, assistant, { tools, mcp }, releases),
     ...(system === undefined ? {} : { system }),
-    ...createSettings(options, operations, live, people.claims, mind.ownerMemory),
+    ...createSettings(options, operations, assistant, core.logEvent),
   };
   return { api, resumeDeletions };
 }

@@ -9,7 +9,6 @@ import type {
   SettingsApi,
 } from "../../api/settings/settings-api.js";
 import { platformNames } from "../../channels/platforms.js";
-import type { LiveConfig } from "../../config/live/live-config.js";
 import { configOf } from "../../config/load.js";
 import type { Config } from "../../config/schema.js";
 import { absentChannels } from "../../config/schema.js";
@@ -20,18 +19,19 @@ import { SettingsFile } from "../../config/settings/settings-file.js";
 import { WorkspaceFiles } from "../../config/settings/workspace-files.js";
 import { isObject, type JsonObject } from "../../config/substitute.js";
 import { messageOf, RequestError } from "../../errors.js";
+import { draft, type EventDraft } from "../../events/event.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
-import type { OwnerMemory } from "../../memory/owner/owner-memory.js";
-import type { OwnerClaims } from "../../policy/owner-claims.js";
 import { listModels } from "../../providers/catalogue/list-models.js";
 import { presets } from "../../providers/catalogue/presets.js";
 import { priceOf } from "../../providers/catalogue/prices.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
+import type { Assistant } from "../assistant/assistant.js";
 import type { GatewayOptions } from "../options.js";
 import { createOwnerCodes } from "./owner-codes.js";
 import { tryChannel } from "./try-channel.js";
 
 const maxRuns = 200;
+const maxNames = 1000;
 const maxSessions = 1000;
 
 type Gateway = Pick<GatewayApi, "status" | "listSessions" | "listQuestions" | "cron">;
@@ -40,20 +40,24 @@ type Gateway = Pick<GatewayApi, "status" | "listSessions" | "listQuestions" | "c
 export function createSettings(
   options: GatewayOptions,
   gateway: Gateway,
-  live: LiveConfig,
-  claims: OwnerClaims,
-  memory: Pick<OwnerMemory, "inTurn">,
+  { live, people, mind }: Pick<Assistant, "live" | "people" | "mind">,
+  logEvent: (event: EventDraft) => void,
 ): Pick<GatewayApi, "settings" | "ownerCodes"> {
   const { home, log, config: running, env } = options;
   if (env === undefined) return {};
-  const file = new SettingsFile({ home, path: running.path, env, live });
-  const files = new WorkspaceFiles(running.config.agents.defaults.workspace, (job) => memory.inTurn(job));
+  const onChanged = (names: readonly string[]): void => {
+    const to = names.join(", ").slice(0, maxNames);
+    logEvent(draft("settings_changed", { scope: "gateway", key: "config", to }, { source: "client" }));
+  };
+  const file = new SettingsFile({ home, path: running.path, env, live, onChanged });
+  const files = new WorkspaceFiles(running.config.agents.defaults.workspace, (job) => mind.ownerMemory.inTurn(job));
   const notifications = new Notifications({
     questions: () => gateway.listQuestions(),
     runs: () => gateway.cron.history({ limit: maxRuns }),
     now: options.now ?? Date.now,
   });
   const settings: SettingsApi = {
+    keys: file,
     read: () => file.read(),
     change: (sent, revision) => file.change(sent, revision),
     providers: async () => providersOf(await file.load()),
@@ -74,11 +78,9 @@ export function createSettings(
     },
     notifications: () => notifications.pending(),
     markDelivered: (id) => notifications.markDelivered(id),
-    files: () => files.list(),
-    readFile: (name) => files.read(name),
-    writeFile: (name, content, revision) => files.write(name, content, revision),
+    files,
   };
-  return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims }) };
+  return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims: people.claims }) };
 }
 
 type Loaded = Awaited<ReturnType<SettingsFile["load"]>>;

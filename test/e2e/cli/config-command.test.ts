@@ -101,6 +101,7 @@ test("config schema is a JSON schema without defaults of secrets, and the file m
   assert.equal(schema.type, "object");
   assert.equal(schema.properties.$schema.type, "string");
   assert.deepEqual(schema.properties.gateway.properties.port, {
+    description: "The port where the gateway listens. 0 takes any free port.",
     default: 18890,
     type: "integer",
     minimum: 0,

@@ -79,6 +79,12 @@ test("each key of the config is either taken over by the gateway that runs or na
   }
   const wanted = configKeys().filter((key) => taken.some(({ pattern }) => pattern.test(key)));
   assert.deepEqual(seen, { taken: wanted, refused });
+  for (const { path, effect } of (await api.settings?.keys.all())?.settings ?? []) {
+    const name = path.join(".");
+    const own = configKeys().filter((key) => key.startsWith(name) && /^(?:$|\.\*|\[\])/.test(key.slice(name.length)));
+    assert.ok(own.length > 0, name);
+    assert.equal(effect, own.every((key) => wanted.includes(key)) ? "now" : "restart", name);
+  }
   await writeFile(join(home, "config.json"), JSON.stringify(base));
   assert.deepEqual((await lookedAt(gateway.gateway)).restart, []);
   assert.equal((await gateway.ask("are you well?")).response, "hello");

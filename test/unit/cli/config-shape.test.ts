@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { expandTilde, findHome } from "../../../src/config/home.js";
 import { loadConfig } from "../../../src/config/load.js";
-import { configKeys } from "../../../src/config/shape.js";
+import { configKeys, meaningOf } from "../../../src/config/shape.js";
 import { suggest } from "../../../src/util/text/suggest.js";
 import { projectFile } from "../../support/project.js";
 
@@ -38,10 +38,24 @@ describe("the example config", () => {
     assert.ok(own.length < 100, `${own.length} keys`);
   });
 
-  it("is explained key by key in docs/config.md", async () => {
+  it("says of each key in a whole sentence what it means", () => {
+    const silent = configKeys().filter((key) => !/^[A-Z`].*[.`]$/.test(meaningOf(key) ?? ""));
+    assert.deepEqual(silent, []);
+  });
+
+  it("is explained key by key in docs/config.md, in the words of the schema", async () => {
     const docs = await readFile(projectFile("docs/config.md"), "utf8");
-    const missing = configKeys().filter((key) => !docs.includes(`\`${key.replaceAll(".*", ".<name>")}\``));
-    assert.deepEqual(missing, []);
+    const rows = new Map(
+      [...docs.matchAll(/^\| `([^`]+)` \| (.*?) \| (.*?) \|$/gm)].map(([, key, , meaning]) => [key, meaning] as const),
+    );
+    const wrong = configKeys().filter((key) => {
+      const row = rows.get(key.replaceAll(".*", ".<name>"));
+      const meaning = meaningOf(key) ?? "";
+      const rest = row?.startsWith(meaning) ? row.slice(meaning.length) : undefined;
+      // A page has more about it.
+      return rest === undefined || !/^(?: See (?:\[[^\]]+\]\([^)]+\)(?: and )?)+\.)?$/.test(rest);
+    });
+    assert.deepEqual(wrong, []);
   });
 });
 

@@ -42,7 +42,7 @@ export function addConfigCommand(program: Command): void {
     .description("Show what a config can hold, as a JSON schema for editors")
     .action(async () => {
       const [{ jsonSchemaOf }, { configSchema }] = await Promise.all([
-        import("../../../config/settings/one-setting.js"),
+        import("../../../config/settings/json-schema.js"),
         import("../../../config/schema.js"),
       ]);
       printJson(jsonSchemaOf(configSchema));
@@ -60,7 +60,7 @@ function pathOf({ home, loaded }: CommandContext): string {
 /** Nothing is done where the file cannot be read. */
 async function openSettings({ home, loaded }: CommandContext) {
   const { SettingsFile } = await import("../../../config/settings/settings-file.js");
-  const live = { running: loaded.config, look: async () => ({ restart: [] }) };
+  const live = { running: loaded.config, look: async () => ({ restart: [] }), takes: () => false, problems: () => [] };
   return new SettingsFile({ home, path: loaded.path, env: process.env, live });
 }
 

@@ -31,7 +31,8 @@ export function BudgetBars({
   );
 }
 
-function BudgetBar({ budget, name }: { readonly budget: Budget; readonly name: string }) {
+/** One budget of today. */
+export function BudgetBar({ budget, name }: { readonly budget: Budget; readonly name: string }) {
   const { t } = usageWords;
   const { unit, used, limit, startsAgainAt } = budget;
   const amount = (value: number): string =>

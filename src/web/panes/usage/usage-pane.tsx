@@ -7,6 +7,7 @@ import { useLoad, WhenLoaded } from "../parts/loading.js";
 import { costText, type Measure, tokensText } from "./amounts.js";
 import { BudgetBars } from "./budget-bars.js";
 import { DayChart } from "./day-chart.js";
+import { budgetName, personName } from "./names.js";
 import { jobsName, type Report, restName, toReport } from "./report.js";
 import { Shares } from "./shares.js";
 import { usageWords } from "./words.js";
@@ -124,13 +125,4 @@ function channelName(name: string): string {
   if (name === jobsName) return t("jobs");
   if (name === restName) return t("rest");
   return name === "webui" ? t("thisPage") : name === "cli" ? t("terminal") : name;
-}
-
-function personName(sender: string): string {
-  return sender === "webui:owner" ? t("youHere") : sender === "cli:owner" ? t("youThere") : sender;
-}
-
-function budgetName(scope: string, subject: string, jobOf: (id: string) => string): string {
-  if (scope === "day") return t("dayBudget");
-  return scope === "job" ? t("jobBudget", { name: jobOf(subject) }) : t("senderBudget", { name: personName(subject) });
 }

@@ -1,0 +1,125 @@
+import { z } from "zod";
+import { plain } from "../../util/text/suggest.js";
+import { isSecretKey } from "../faults/wording.js";
+import { keysAt, schemaAt, valuePaths } from "../shape.js";
+import { isObject, type JsonObject } from "../substitute.js";
+import { lockOf } from "./guarded.js";
+import { inside } from "./hide.js";
+import { jsonSchemaOfValue } from "./json-schema.js";
+
+/** A variable that a value is made of, or that goes before it. */
+export interface UsedVariable {
+  readonly name: string;
+  readonly from: "environment" | "secrets.json" | "nowhere";
+}
+
+/** One key of the config: what it may be, what the file says, and what counts. */
+export interface SettingView {
+  readonly path: readonly string[];
+  /** JSON schema of its value, with `description`, `default` and `unit` where there are any. */
+  readonly schema: JsonObject;
+  /** Its value is written, and never shown. */
+  readonly isSecret: boolean;
+  /** When a change counts. */
+  readonly effect: "now" | "restart";
+  /** It cannot be changed here: only in the file, or only where `gateway.token` is set. */
+  readonly locked?: "file" | "token" | undefined;
+  /** Where the value comes from that counts. */
+  readonly source: "file" | "environment" | "default";
+  /** As the file says it, with stars instead of secrets; absent where the file says nothing. */
+  readonly value?: unknown;
+  readonly variables: readonly UsedVariable[];
+}
+
+/** A key of the file that nobody here knows. It stays. */
+export interface UnknownSetting {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+export interface OverviewPorts {
+  /** The file, with stars instead of secrets. */
+  readonly shown: JsonObject;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Names of `secrets.json`. */
+  readonly secretNames: ReadonlySet<string>;
+  readonly hasToken: boolean;
+  readonly takes: (path: readonly string[]) => boolean;
+}
+
+/** Variables that go before the file, and variables that are asked where the file says nothing. */
+const before: Readonly<Record<string, string>> = { "gateway.token": "MAXCLAW_TOKEN" };
+const behind: Readonly<Record<string, readonly string[]>> = {
+  "telemetry.otlpEndpoint": ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
+  "telemetry.headers": ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"],
+};
+
+/** Every key that the config can have, in the order of the schema. */
+export function viewsOf(ports: OverviewPorts): readonly SettingView[] {
+  return settingKeys().map((key) => ({ ...key, ...stateOf(key.path, ports) }));
+}
+
+type SettingKey = Pick<SettingView, "path" | "schema" | "isSecret">;
+
+function settingKeys(): readonly SettingKey[] {
+  return valuePaths().flatMap((path) => {
+    const schema = schemaAt(path, false);
+    const key = path.at(-1) ?? "";
+    const isSecret = isSecretKey(key) || key === "headers" || key === "env";
+    return schema instanceof z.ZodType ? [{ path, schema: jsonSchemaOfValue(schema, isSecret), isSecret }] : [];
+  });
+}
+
+function stateOf(path: readonly string[], ports: OverviewPorts): Omit<SettingView, keyof SettingKey> {
+  const { env, takes, hasToken } = ports;
+  const value = writtenAt(ports.shown, path);
+  const name = path.join(".");
+  const isGiven = (variable: string): boolean => (env[variable]?.trim() ?? "") !== "";
+  const first = [before[name]].find((one) => one !== undefined && isGiven(one));
+  const instead = value === undefined || value === "" ? behind[name]?.find(isGiven) : undefined;
+  const outer = first ?? instead;
+  const variables: readonly UsedVariable[] =
+    outer === undefined ? variablesIn(value, ports) : [{ name: outer, from: "environment" }];
+  return {
+    effect: takes(path) ? "now" : "restart",
+    locked: lockOf(path, hasToken),
+    source: outer === undefined ? (value === undefined ? "default" : "file") : "environment",
+    ...(value === undefined ? {} : { value }),
+    variables,
+  };
+}
+
+function variablesIn(value: unknown, { env, secretNames }: OverviewPorts): readonly UsedVariable[] {
+  const names = [...JSON.stringify(value ?? null).matchAll(/(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g)]
+    .filter(([, dollar]) => dollar === "")
+    .map(([, , name = ""]) => name);
+  return [...new Set(names)].map((name) => ({
+    name,
+    from: env[name] !== undefined ? "environment" : secretNames.has(name) ? "secrets.json" : "nowhere",
+  }));
+}
+
+/** The value of a key in the file, however the key is spelled there. */
+export function writtenAt(root: unknown, path: readonly string[]): unknown {
+  return path.reduce((value: unknown, key) => {
+    const exact = inside(value, key);
+    if (exact !== undefined || !isObject(value)) return exact ?? undefined;
+    const spelled = Object.keys(value).find((each) => plain(each) === plain(key));
+    return spelled === undefined ? undefined : (inside(value, spelled) ?? undefined);
+  }, root);
+}
+
+/** What is in the file and in no config: shown, and kept. */
+export function unknownIn(shown: unknown, path: readonly string[] = []): readonly UnknownSetting[] {
+  if (Array.isArray(shown)) return shown.flatMap((entry, at) => unknownIn(entry, [...path, String(at)]));
+  if (!isObject(shown)) return [];
+  const known = keysAt(path)?.map(plain);
+  return Object.entries(shown).flatMap(([key, value]) => {
+    const here = [...path, key];
+    if (path.length === 0 && (key === "$schema" || key === "mcpServers")) return [];
+    if (known === undefined) return schemaAt(here) === undefined ? [] : unknownIn(value, here);
+    if (!known.includes(plain(key))) return [{ path: here, value }];
+    const spelled = keysAt(path)?.find((each) => plain(each) === plain(key)) ?? key;
+    return unknownIn(value, [...path, spelled]);
+  });
+}

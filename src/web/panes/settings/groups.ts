@@ -1,0 +1,95 @@
+import { languageOfPage } from "../../words/words.js";
+import type { Setting } from "./all-settings.js";
+
+/** Settings that are shown together. */
+export interface Group {
+  /** What the names of its settings begin with. */
+  readonly id: string;
+  readonly settings: readonly Setting[];
+}
+
+/** What people look for most comes first. A group that is not named here comes last. */
+const order = [
+  "agents.defaults",
+  "agents.spawn",
+  "providers",
+  "prices",
+  "budgets",
+  "channels.telegram",
+  "channels.discord",
+  "channels.email",
+  "channels.websocket",
+  "owners",
+  "policy",
+  "inbound",
+  "transcription",
+  "skills",
+  "memory",
+  "heartbeat",
+  "tools.web",
+  "tools.browser",
+  "tools.exec",
+  "tools.restrictToWorkspace",
+  "tools.mcpServers",
+  "tools.mcp",
+  "gateway",
+  "events",
+  "log",
+  "reactors",
+  "storage",
+  "telemetry",
+  "extensions",
+  "engine",
+];
+const inTwo = new Set(["agents", "channels", "tools"]);
+
+/** Panes that set up the same in a simpler way. */
+const paneOf: Readonly<Record<string, string>> = {
+  "agents.defaults": "agents",
+  "agents.spawn": "agents",
+  providers: "models",
+  prices: "models",
+  budgets: "budgets",
+  "channels.telegram": "channels",
+  "channels.discord": "channels",
+  "channels.email": "channels",
+  "tools.mcpServers": "mcp",
+  policy: "tools",
+  skills: "skills",
+};
+
+export function paneFor(group: string): string | undefined {
+  return paneOf[group];
+}
+
+export function groupsOf(settings: readonly Setting[]): readonly Group[] {
+  const groups = new Map<string, Setting[]>();
+  for (const setting of settings) {
+    const id = setting.path.slice(0, inTwo.has(setting.path[0] ?? "") ? 2 : 1).join(".");
+    const known = groups.get(id) ?? [];
+    known.push(setting);
+    groups.set(id, known);
+  }
+  const place = (id: string): number => (order.includes(id) ? order.indexOf(id) : order.length);
+  return [...groups]
+    .map(([id, list]) => ({ id, settings: list }))
+    .sort((one, other) => place(one.id) - place(other.id));
+}
+
+/** `Max tool iterations`; where the page does not speak English, the name as the file has it. */
+export function labelOf({ path, name }: Setting, group: string): string {
+  const own = name === group ? path.slice(-1) : name.slice(group.length + 1).split(".");
+  if (languageOfPage() !== "en") return own.join(".");
+  const words = own.map((part) => part.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2"));
+  const text = words.join(", ").replace(/\b[A-Z](?=[a-z])/g, (letter) => letter.toLowerCase());
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Whether all words are somewhere in its name or meaning. */
+export function isFound({ name, meaning }: Setting, wanted: string): boolean {
+  const text = `${name} ${name.replace(/([a-z])([A-Z])/g, "$1 $2")} ${meaning}`.toLowerCase();
+  return wanted
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}

@@ -1,0 +1,114 @@
+import { useRef, useState } from "preact/hooks";
+import { Action } from "../parts/controls.js";
+import { sentenceOf } from "../parts/loading.js";
+import { type AllSettings, type Change, problemOf, type Setting } from "./all-settings.js";
+import { changeOf, textOf } from "./fields/field-kind.js";
+import { SettingField } from "./fields/setting-field.js";
+import { fieldWords } from "./fields/words.js";
+import { labelOf } from "./groups.js";
+import type { SaveChanges } from "./use-settings.js";
+
+const { t } = fieldWords;
+
+export interface SettingsFormProps {
+  readonly all: AllSettings;
+  /** What the names of the settings begin with. */
+  readonly group: string;
+  readonly settings: readonly Setting[];
+  readonly save: SaveChanges;
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+/** Settings that are saved together, each with its own mistake. */
+export function SettingsForm({ all, group, settings, save }: SettingsFormProps) {
+  const [typed, setTyped] = useState<Texts>({});
+  const [problems, setProblems] = useState<Texts>({});
+  const [said, setSaid] = useState("");
+  const result = useRef<HTMLParagraphElement>(null);
+  const changed = settings.filter((setting) => isChanged(setting, typed[setting.name]));
+  const write = async (changes: readonly Change[]): Promise<void> => {
+    const names = changes.map(({ path }) => path.join("."));
+    const isNow = settings.every(({ name, effect }) => !names.includes(name) || effect === "now");
+    try {
+      await save(changes);
+    } catch (error) {
+      const about = names.find((name) => sentenceOf(error).includes(name));
+      if (about === undefined) throw error;
+      setProblems({ [about]: sentenceOf(error) });
+      return;
+    }
+    setTyped(without(typed, names));
+    setProblems({});
+    setSaid(t(isNow ? "savedNow" : "savedRestart"));
+    // The button that was pressed is gone.
+    result.current?.focus();
+  };
+  const saveAll = async (): Promise<void> => {
+    const changes: Change[] = [];
+    const wrong: Record<string, string> = {};
+    for (const setting of changed) {
+      try {
+        changes.push(changeOf(setting, typed[setting.name] ?? ""));
+      } catch (error) {
+        wrong[setting.name] = sentenceOf(error);
+      }
+    }
+    setProblems(wrong);
+    if (Object.keys(wrong).length === 0) await write(changes);
+  };
+  const reset = (setting: Setting): void => {
+    write([{ path: setting.path }]).catch((error: unknown) => setProblems({ [setting.name]: sentenceOf(error) }));
+  };
+  const type = (name: string, text: string): void => {
+    setTyped({ ...typed, [name]: text });
+    setProblems(without(problems, [name]));
+    setSaid("");
+  };
+  return (
+    <div class="settings-form">
+      {settings.map((setting) => (
+        <SettingField
+          key={setting.name}
+          setting={setting}
+          label={labelOf(setting, group)}
+          text={typed[setting.name] ?? textOf(setting)}
+          isChanged={changed.includes(setting)}
+          isFixed={all.file.isReadOnly}
+          isDue={all.restart.some((name) => name === setting.name || name.startsWith(`${setting.name}.`))}
+          problem={problems[setting.name] ?? problemOf(setting, all)}
+          set={(text) => type(setting.name, text)}
+          reset={() => reset(setting)}
+        />
+      ))}
+      <p class="good-text" role="status" tabIndex={-1} ref={result}>
+        {said}
+      </p>
+      {changed.length === 0 ? undefined : (
+        <div class="card-line settings-save">
+          <Action kind="primary" run={saveAll}>
+            {changed.length === 1 ? t("save") : t("saveSome", { n: changed.length })}
+          </Action>
+          <button
+            type="button"
+            class="button quiet"
+            onClick={() => {
+              setTyped({});
+              setProblems({});
+            }}
+          >
+            {t("discard")}
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function isChanged(setting: Setting, text: string | undefined): boolean {
+  return text !== undefined && text !== textOf(setting);
+}
+
+function without(texts: Texts, names: readonly string[]): Texts {
+  return Object.fromEntries(Object.entries(texts).filter(([name]) => !names.includes(name)));
+}
