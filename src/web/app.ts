@@ -3,7 +3,10 @@ import { Conversation } from "./chat/conversation.js";
 import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
+import { createInstallButton } from "./frame/install-button.js";
 import { createLanguageButton } from "./frame/language-button.js";
+import { createNewVersion } from "./frame/new-version.js";
+import { PageWorker } from "./frame/page-worker.js";
 import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { followRoute, type Route, takeInvitation } from "./frame/route.js";
@@ -52,6 +55,11 @@ class App {
   readonly #chats: Chats;
   readonly #inbox: Inbox;
   readonly #banners = createBanners(() => this.#connection.retryNow());
+  readonly #newVersion = createNewVersion();
+  readonly #worker = new PageWorker({
+    onNewVersion: () => this.#newVersion.show(),
+    onOpenInbox: (id) => this.#goToPane("inbox", id),
+  });
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
   readonly #firstRun: FirstRun;
@@ -102,7 +110,7 @@ class App {
       onFailure,
     });
     this.#strangers = createStrangers((code) => this.#letIn(code), onFailure);
-    this.#banners.element.append(this.#strangers.element);
+    this.#banners.element.append(this.#newVersion.element, this.#strangers.element);
     this.#chats = new Chats({
       store,
       client: () => this.#connection.client,
@@ -157,7 +165,9 @@ class App {
   }
 
   #build(): Shell {
-    this.#chats.element.append(h("div", { class: "pane-foot" }, this.#devices.element, createLanguageButton()));
+    this.#chats.element.append(
+      h("div", { class: "pane-foot" }, this.#devices.element, createInstallButton(), createLanguageButton()),
+    );
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
     return createShell({ side, banners: this.#banners.element, conversation: this.#conversation.elements });
   }
@@ -261,6 +271,7 @@ class App {
     this.#outbox.resume();
     this.#chats.refresh();
     void this.#inbox.refresh();
+    void this.#worker.keep();
   }
 
   async #letIn(code: string): Promise<void> {
@@ -304,6 +315,7 @@ class App {
     this.#chat.leave();
     this.#chats.clear();
     this.#inbox.clear();
+    void this.#worker.leave();
     this.#shell.announce("");
     void this.#panes?.then((host) => host.clear());
     this.#shell.showPane(undefined);
@@ -313,7 +325,7 @@ class App {
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
   async #onSignedOut(): Promise<void> {
     this.#connection.close();
-    await this.#kept.clear().catch(() => undefined);
+    await Promise.allSettled([this.#kept.clear(), this.#worker.leave()]);
     this.#route.clear();
     location.reload();
   }

@@ -1,4 +1,5 @@
 import type { InboxItem } from "./inbox-items.js";
+import { isNight } from "./night.js";
 import { inboxWords } from "./words.js";
 
 export interface AttentionSettings {
@@ -21,10 +22,6 @@ export function keepAttention(storage: Pick<Storage, "setItem">, settings: Atten
   const { notify, sound, quietNights } = settings;
   const on = [notify && "notify", sound && "sound", quietNights && "nights"].filter((word) => word !== false);
   storage.setItem(name, on.join(","));
-}
-
-export function isNight(now: Date): boolean {
-  return now.getHours() >= 22 || now.getHours() < 8;
 }
 
 /** Some browsers have none, e.g. on a phone before the page is installed. */

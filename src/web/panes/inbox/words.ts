@@ -47,6 +47,9 @@ export const inboxWords = defineWords(
     notice_failed_job: "A job has failed: {title}",
     notice_dead: "Not delivered: {title}",
 
+    notTaken: "Your answer was not taken",
+    notAnswered: "The gateway could not be reached. Open the inbox to answer.",
+
     attention: "When you are not looking",
     turnOn: "Turn on notifications",
     turnOnHint: "Your browser then shows what waits while this page is in the background.",
@@ -101,6 +104,9 @@ export const inboxWords = defineWords(
     notice_stranger: "{title} 想加入",
     notice_failed_job: "任务失败：{title}",
     notice_dead: "未送达：{title}",
+
+    notTaken: "您的回答未被接受",
+    notAnswered: "无法连接网关。请打开待办回答。",
 
     attention: "当您没在看时",
     turnOn: "开启通知",
