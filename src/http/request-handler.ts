@@ -11,6 +11,7 @@ import { toFaultReply } from "./faults.js";
 import type { Guard } from "./guard.js";
 import { requireJsonIfBody } from "./json.js";
 import type { HttpSettings } from "./options.js";
+import { attentionRoutes } from "./routes/attention.js";
 import { cronRoutes } from "./routes/cron.js";
 import { deadRoutes } from "./routes/dead.js";
 import { deviceRoutes } from "./routes/device.js";
@@ -53,6 +54,7 @@ export const allRoutes: readonly Route[] = [
   ...deviceRoutes,
   ...deadRoutes,
   ...inboxRoutes,
+  ...attentionRoutes,
   ...cronRoutes,
   ...skillRoutes,
   ...filesRoutes,

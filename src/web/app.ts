@@ -17,13 +17,14 @@ import { frameWords } from "./frame/words.js";
 import { createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
 import { createGatewayHttp, type GatewayHttp } from "./gateway/gateway-http.js";
+import { PagePresence } from "./gateway/presence.js";
 import { Drafts } from "./outbox/drafts.js";
 import { Outbox } from "./outbox/outbox.js";
 import type { OutboxStore } from "./outbox/outbox-store.js";
 import { Chats } from "./panes/chats/chats.js";
 import { DeviceButtons } from "./panes/devices/device-buttons.js";
 import type { PaneHost } from "./panes/host.js";
-import { callAttention } from "./panes/inbox/attention.js";
+import { callAttention, forgetPush, renewPush } from "./panes/inbox/attention.js";
 import { Inbox } from "./panes/inbox/inbox.js";
 import { type PaneEntry, panes } from "./panes/list.js";
 import type { PaneWorld } from "./panes/world.js";
@@ -66,6 +67,12 @@ class App {
   readonly #rail: ReturnType<typeof createRail>;
   readonly #settings: ReturnType<typeof createSettingsList>;
   readonly #devices: DeviceButtons;
+  readonly #presence = new PagePresence({
+    api: this.#api,
+    at: () => this.#placeName(),
+    isConnected: () => this.#isConnected,
+  });
+  #isConnected = false;
   #invitation = takeInvitation();
   /** Made when the first pane is opened. */
   #panes: Promise<PaneHost> | undefined;
@@ -179,7 +186,10 @@ class App {
       this.#firstRun.show(status.needsModel);
       this.#banners.showProblems(status.problems);
     });
-    this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => this.#banners.showOffline(nextAttemptAt));
+    this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
+      if (nextAttemptAt !== undefined) this.#isConnected = false;
+      this.#banners.showOffline(nextAttemptAt);
+    });
     this.#store.watch(["inbox"], ({ inbox }) => {
       const { count, items } = inbox ?? { count: 0, items: [] };
       this.#rail.badge("inbox", count);
@@ -215,6 +225,13 @@ class App {
     this.#showPlace(place);
   }
 
+  /** For the gateway, which wants to know who sees a question. */
+  #placeName(): string {
+    const { place } = this.#route;
+    if (place?.kind === "pane") return place.id === "inbox" ? "inbox" : "";
+    return this.#chat.session?.key ?? "";
+  }
+
   #showPlace(place: Place): void {
     const pane = place.kind === "pane" ? panes.find(({ id }) => id === place.id) : undefined;
     this.#rail.show(pane);
@@ -224,8 +241,10 @@ class App {
       this.#shell.showPane(undefined);
       void this.#panes?.then((host) => host.clear());
       this.#show(place.key);
+      this.#presence.say();
       return;
     }
+    this.#presence.say();
     this.#settings.show(place.id);
     this.#shell.showPane(pane?.title() ?? frameWords.t("unknownPane"));
     void this.#showPane(pane, place.argument);
@@ -271,7 +290,11 @@ class App {
     this.#outbox.resume();
     this.#chats.refresh();
     void this.#inbox.refresh();
+    this.#isConnected = true;
+    this.#presence.sayAgain();
     void this.#worker.keep();
+    // What has changed meanwhile is seen in the inbox, where it is turned on.
+    renewPush(this.#api).catch(() => undefined);
   }
 
   async #letIn(code: string): Promise<void> {
@@ -315,6 +338,8 @@ class App {
     this.#chat.leave();
     this.#chats.clear();
     this.#inbox.clear();
+    this.#isConnected = false;
+    forgetPush();
     void this.#worker.leave();
     this.#shell.announce("");
     void this.#panes?.then((host) => host.clear());
@@ -325,6 +350,8 @@ class App {
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
   async #onSignedOut(): Promise<void> {
     this.#connection.close();
+    this.#isConnected = false;
+    forgetPush();
     await Promise.allSettled([this.#kept.clear(), this.#worker.leave()]);
     this.#route.clear();
     location.reload();

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { parseCommand } from "../../agent/commands/chat-command.js";
 import type { Tasks } from "../../agent/tasks/tasks.js";
+import type { Presence } from "../../api/attention/presence.js";
 import { commandsOver, handleCommands } from "../../api/commands/handlers.js";
 import type { GatewayApi } from "../../api/gateway-api.js";
 import { createOperations } from "../../api/operations.js";
@@ -20,6 +21,7 @@ import type { Assistant } from "../assistant/assistant.js";
 import { type Core, gatewayKey } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
+import { openAttention } from "./attention.js";
 import { openSearch } from "./search.js";
 import { createSettings } from "./settings.js";
 import { createSystem } from "./system/system.js";
@@ -41,7 +43,11 @@ export async function openOperations(
   assistant: Assistant,
   { tasks, artifacts, schedule, status, mcp, metrics }: AtWork,
   releases: Releases,
-): Promise<{ readonly api: GatewayApi; readonly resumeDeletions: () => Promise<void> }> {
+): Promise<{
+  readonly api: GatewayApi;
+  readonly presence: Presence;
+  readonly resumeDeletions: () => Promise<void>;
+}> {
   const { home, log, now = Date.now } = options;
   const { config } = options.config;
   const { workspace } = config.agents.defaults;
@@ -97,15 +103,17 @@ export async function openOperations(
     },
   });
   handleCommands(core.commands, operations);
+  const attention = await openAttention(options, core, assistant, operations.inbox, releases);
   const system = createSystem(options, core, live, operations.status);
   const api = {
     ...operations,
     ...commandsOver(core.commands),
     mcp: mcp.api,
+    attention: attention.api,
     ...(system === undefined ? {} : { system }),
     ...createSettings(options, operations, live, people.claims),
   };
-  return { api, resumeDeletions };
+  return { api, presence: attention.presence, resumeDeletions };
 }
 
 /** What the owner has pinned, archived and read. It goes with its session. */
