@@ -227,6 +227,8 @@ export const configSchema = z.strictObject({
       rules: z.array(policyRule).default([]),
       /** How long a question to a person waits in live chats, in seconds. */
       answerSeconds: whole(1, 86_400, 300),
+      /** After so many seconds a question of the page or the terminal that nobody sees goes to an owner's chat as well. 0: never. */
+      passOnSeconds: whole(0, 86_400, 60),
     })
     .prefault({}),
   inbound: z
