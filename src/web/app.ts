@@ -18,6 +18,8 @@ import { createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
 import { createGatewayHttp, type GatewayHttp } from "./gateway/gateway-http.js";
 import { PagePresence } from "./gateway/presence.js";
+import { createLastUpdated } from "./offline/last-updated.js";
+import { SeenChats } from "./offline/seen-chats.js";
 import { Drafts } from "./outbox/drafts.js";
 import { Outbox } from "./outbox/outbox.js";
 import type { OutboxStore } from "./outbox/outbox-store.js";
@@ -57,6 +59,8 @@ class App {
   readonly #inbox: Inbox;
   readonly #banners = createBanners(() => this.#connection.retryNow());
   readonly #newVersion = createNewVersion();
+  readonly #lastUpdated = createLastUpdated();
+  readonly #seen = new SeenChats(this.#store, (at) => this.#lastUpdated.show(at));
   readonly #worker = new PageWorker({
     onNewVersion: () => this.#newVersion.show(),
     onOpenInbox: (id) => this.#goToPane("inbox", id),
@@ -117,7 +121,7 @@ class App {
       onFailure,
     });
     this.#strangers = createStrangers((code) => this.#letIn(code), onFailure);
-    this.#banners.element.append(this.#newVersion.element, this.#strangers.element);
+    this.#banners.element.append(this.#lastUpdated.element, this.#newVersion.element, this.#strangers.element);
     this.#chats = new Chats({
       store,
       client: () => this.#connection.client,
@@ -291,6 +295,7 @@ class App {
     this.#chats.refresh();
     void this.#inbox.refresh();
     this.#isConnected = true;
+    this.#seen.begin();
     this.#presence.sayAgain();
     void this.#worker.keep();
     // What has changed meanwhile is seen in the inbox, where it is turned on.
@@ -313,6 +318,7 @@ class App {
   #onRemoved(key: string): void {
     if (this.#chat.session?.key === key) this.#go(this.#chat.freshKey());
     this.#outbox.forget(key);
+    this.#seen.forget(key);
     this.#conversation.forget(key);
   }
 
@@ -340,6 +346,7 @@ class App {
     this.#inbox.clear();
     this.#isConnected = false;
     forgetPush();
+    void this.#seen.clear();
     void this.#worker.leave();
     this.#shell.announce("");
     void this.#panes?.then((host) => host.clear());
@@ -352,7 +359,7 @@ class App {
     this.#connection.close();
     this.#isConnected = false;
     forgetPush();
-    await Promise.allSettled([this.#kept.clear(), this.#worker.leave()]);
+    await Promise.allSettled([this.#kept.clear(), this.#seen.clear(), this.#worker.leave()]);
     this.#route.clear();
     location.reload();
   }
