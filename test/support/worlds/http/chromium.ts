@@ -19,6 +19,9 @@ export async function openChromium(
       "--disable-sync",
       "--disable-quic",
       ...more,
+      // A microphone that beeps, and that nobody has to be asked for.
+      "--use-fake-device-for-media-stream",
+      "--use-fake-ui-for-media-stream",
       ...(names.length === 0
         ? []
         : [`--host-resolver-rules=${names.map((name) => `MAP ${name} 127.0.0.1`).join(",")}`]),
