@@ -275,7 +275,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   marked: ["channels/formatting/**", "web/**"],
   dompurify: ["web/**"],
   preact: ["web/panes/**"],
-  idb: ["web/outbox/**"],
+  idb: ["web/outbox/**", "web/offline/**"],
   uqr: ["web/panes/devices/*", "cli/text/devices"],
   katex: ["web/chat/markdown/maths"],
   "@shikijs/core": ["web/chat/markdown/colours", "web/chat/markdown/languages"],

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { until } from "../../support/engine/engine-kit.js";
-import { projectFile } from "../../support/project.js";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { openTestServer } from "../../support/worlds/http/http-server.js";
-import { startNginx } from "../../support/worlds/http/nginx.js";
-import { startBackend } from "../../support/worlds/http/web-gateway.js";
-import { withoutChromium, withoutNginx } from "../../support/worlds/needs.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { projectFile } from "../../../support/project.js";
+import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { openTestServer } from "../../../support/worlds/http/http-server.js";
+import { startNginx } from "../../../support/worlds/http/nginx.js";
+import { startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium, withoutNginx } from "../../../support/worlds/needs.js";
 
 /** Every address that the worker has kept something of. */
 const keptAddresses = `caches.keys()

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, CDPSession, Page, Worker } from "playwright-core";
-import { isNight } from "../../../src/web/panes/inbox/night.js";
-import { until } from "../../support/engine/engine-kit.js";
-import { type FakePushService, startFakePushService } from "../../support/fakes/push-service.js";
-import { assertAccessible } from "../../support/worlds/http/axe.js";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
-import { withoutChromium } from "../../support/worlds/needs.js";
+import { isNight } from "../../../../src/web/panes/inbox/night.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { type FakePushService, startFakePushService } from "../../../support/fakes/push-service.js";
+import { assertAccessible } from "../../../support/worlds/http/axe.js";
+import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const token = "page-token-of-twenty-characters";
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { isTooMuch } from "../../../src/web/offline/seen-limits.js";
-import { until } from "../../support/engine/engine-kit.js";
-import { assertAccessible } from "../../support/worlds/http/axe.js";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { startBackend } from "../../support/worlds/http/web-gateway.js";
-import { withoutChromium } from "../../support/worlds/needs.js";
+import { isTooMuch } from "../../../../src/web/offline/seen-limits.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { assertAccessible } from "../../../support/worlds/http/axe.js";
+import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const token = "page-token-of-twenty-characters";
 const lost = /401|ERR_CONNECTION_REFUSED|WebSocket connection|Failed to load resource|Failed to fetch/;
