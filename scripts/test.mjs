@@ -112,6 +112,7 @@ const checks = async () => {
   await check("style", testTool("biome"), style);
   if (existsSync(join(root, "src", "web", "tsconfig.json"))) {
     await check("types of the web page", bin("tsc"), ["-p", "src/web/tsconfig.json", "--noEmit"]);
+    await check("types of its worker", bin("tsc"), ["-p", "src/web/worker/tsconfig.json", "--noEmit"]);
   }
   await check("unused code", testTool("knip"), ["--no-config-hints"]);
 };

@@ -1,3 +1,4 @@
+import type { AttentionApi } from "./attention/attention-api.js";
 import type { CommandsApi } from "./commands/commands-api.js";
 import type { CronApi } from "./cron-api.js";
 import type { DeadLettersApi } from "./dead-letters.js";
@@ -49,6 +50,9 @@ export interface GatewayApi
 
   /** Everything that waits for a person. */
   readonly inbox: InboxApi;
+
+  /** Who looks at the page, and what is pushed to those who do not. */
+  readonly attention?: AttentionApi;
 
   /** The servers that tools come from, where there can be some. */
   readonly mcp?: McpApi;

@@ -66,7 +66,9 @@ export async function* listOtherSources(plan: BackupPlan, leaveOut: LeaveOut): A
   const root = await readRealPath(workspace);
   // Where the workspace holds the home: what programs have there while the gateway runs, and what can be had again.
   const realHome = await readRealPath(home);
-  const passing = ["terminals", "mcp", "packages", "cache", "search"].map((name) => join(realHome, name));
+  const passing = ["terminals", "mcp", "packages", "cache", "search", "push-key.json"].map((name) =>
+    join(realHome, name),
+  );
   const skipped = new Set([join(root, sessionsName), ...passing, ...exclude]);
   const isWanted = (_name: string, path: string): boolean => !skipped.has(path);
   yield* walk(root, "workspace", leaveOut, isWanted);

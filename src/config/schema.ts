@@ -191,6 +191,11 @@ export const configSchema = z.strictObject({
         .array(policyRule)
         .default([])
         .describe("Rules about what tools may do. Of the rules that match, the last one counts."),
+      passOnSeconds: whole(0, 86_400, 60).meta({
+        description:
+          "After so many seconds a question of the page or the terminal that nobody sees goes to an owner's chat as well. 0: never.",
+        unit: "seconds",
+      }),
       answerSeconds: whole(1, 86_400, 300).meta({
         description: "How long a question waits for a person in live chats.",
         unit: "seconds",

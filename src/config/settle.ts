@@ -89,7 +89,7 @@ function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], o
     off.push({ section: section.join("."), reason: finding });
     return;
   }
-  if (isInPolicy(issue.path) && issue.path[1] !== "answerSeconds") {
+  if (isInPolicy(issue.path) && issue.path[1] !== "answerSeconds" && issue.path[1] !== "passOnSeconds") {
     closeRules(root, finding, problems);
     return;
   }

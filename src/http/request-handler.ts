@@ -16,7 +16,7 @@ import { deadRoutes } from "./routes/dead.js";
 import { deviceRoutes } from "./routes/device.js";
 import { filesRoutes } from "./routes/files.js";
 import { gatewayRoutes } from "./routes/gateway.js";
-import { inboxRoutes } from "./routes/inbox.js";
+import { attentionRoutes, inboxRoutes } from "./routes/inbox.js";
 import { mcpRoutes } from "./routes/mcp.js";
 import { messageRoutes } from "./routes/message.js";
 import { openAIRoutes, toOpenAIError } from "./routes/openai.js";
@@ -55,6 +55,7 @@ export const allRoutes: readonly Route[] = [
   ...deviceRoutes,
   ...deadRoutes,
   ...inboxRoutes,
+  ...attentionRoutes,
   ...cronRoutes,
   ...skillRoutes,
   ...filesRoutes,

@@ -22,7 +22,10 @@ export const pagePermissions = (answerHeaders["Permissions-Policy"] ?? "").repla
   "microphone=(self)",
 );
 
-/** Of the page's own files, instead of the policy above. Only the sanitizer may turn text into elements. */
+/**
+ * Of the page's own files, instead of the policy above. Only the sanitizer may turn text into elements; the page's worker
+ * has one address.
+ */
 export const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -30,8 +33,9 @@ export const pagePolicy = [
   "img-src 'self' blob:",
   "media-src blob:",
   "connect-src 'self'",
-  "worker-src 'none'",
+  "worker-src 'self'",
+  "manifest-src 'self'",
   nothing,
   "require-trusted-types-for 'script'",
-  "trusted-types dompurify",
+  "trusted-types dompurify page-worker",
 ].join("; ");

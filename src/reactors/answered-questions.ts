@@ -4,7 +4,6 @@ import { messageOf } from "../errors.js";
 import type { Unsubscribe } from "../events/bus/system-bus.js";
 import type { Payload } from "../events/catalogue.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
-import { channelOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import type { Reactor } from "./reactor.js";
 
@@ -24,8 +23,9 @@ export interface AnsweredOptions {
 
 type Answered = Payload<"human_input_answered">;
 
-/** The message that shows a question's buttons. */
+/** A message that shows a question's buttons. There are two where the question was passed on. */
 interface Shown {
+  readonly channel: string;
   readonly chatId: string;
   readonly content: string;
   /** Undefined while it is still being sent. */
@@ -47,23 +47,26 @@ export function createAnsweredReactor({ channels, engine, log }: AnsweredOptions
   const unsent = new LRUCache<string, Answered>({ max: mostUnsent });
 
   async function mark(sessionKey: string, answered: Answered, beforeSeq: number): Promise<void> {
-    const channel = channels.get(channelOf(sessionKey));
-    if (channel?.edit === undefined) return;
     try {
-      const shown = await findShown(engine, sessionKey, answered.request_id, beforeSeq);
-      if (shown === undefined) return;
-      const { chatId, content, platformMessageId } = shown;
-      if (platformMessageId === undefined) return void unsent.set(answered.request_id, answered);
-      const text = `${content}\n\n${markOf(answered)}`;
-      await channel.edit({ chatId, platformMessageId, content: text }, stop.signal);
+      for (const shown of await findShown(engine, sessionKey, answered.request_id, beforeSeq))
+        await markOne(shown, answered);
     } catch (error) {
       if (!stop.signal.aborted)
         log.debug("an answered question was not marked", { session: sessionKey, error: messageOf(error) });
     }
   }
 
+  async function markOne(shown: Shown, answered: Answered): Promise<void> {
+    const { channel, chatId, content, platformMessageId } = shown;
+    const editor = channels.get(channel);
+    if (editor?.edit === undefined) return;
+    if (platformMessageId === undefined) return void unsent.set(answered.request_id, answered);
+    const text = `${content}\n\n${markOf(answered)}`;
+    await editor.edit({ chatId, platformMessageId, content: text }, stop.signal);
+  }
+
   function onSent(event: EventOf<"outbound_delivery_changed">): void {
-    const requestId = event.payload.outbound_id.split("#")[0] ?? "";
+    const requestId = event.payload.outbound_id.split(/[#~]/)[0] ?? "";
     const answered = event.payload.status === "sent" ? unsent.get(requestId) : undefined;
     if (answered === undefined || event.seq === null) return;
     unsent.delete(requestId);
@@ -93,7 +96,7 @@ async function findShown(
   sessionKey: string,
   requestId: string,
   beforeSeq: number,
-): Promise<Shown | undefined> {
+): Promise<readonly Shown[]> {
   const found: StoredEvent[] = [];
   for (let before = beforeSeq; before > 1; ) {
     const afterSeq = Math.max(0, before - 1 - pageSize);
@@ -105,16 +108,21 @@ async function findShown(
     if (isWhole || events.length === 0) break;
     before = events[0]?.seq ?? 0;
   }
-  const changes = found.flatMap((event) =>
-    event.type === "outbound_delivery_changed" && event.payload.outbound_id.startsWith(`${requestId}#`)
-      ? [event.payload]
-      : [],
-  );
-  // The buttons are below the last piece.
-  const queued = changes.filter(({ status }) => status === "queued").at(-1);
-  if (queued === undefined) return undefined;
-  const sent = changes.find(({ status, outbound_id }) => status === "sent" && outbound_id === queued.outbound_id);
-  return { chatId: queued.chat_id, content: queued.content ?? "", platformMessageId: sent?.platform_message_id };
+  const changes = found.flatMap((event) => {
+    if (event.type !== "outbound_delivery_changed") return [];
+    const [replyId = ""] = event.payload.outbound_id.split("#");
+    const isOfQuestion = replyId === requestId || replyId.startsWith(`${requestId}~`);
+    return isOfQuestion ? [{ ...event.payload, replyId }] : [];
+  });
+  return [...new Set(changes.map(({ replyId }) => replyId))].flatMap((replyId) => {
+    const ofReply = changes.filter((change) => change.replyId === replyId);
+    // The buttons are below the last piece.
+    const queued = ofReply.filter(({ status }) => status === "queued").at(-1);
+    if (queued === undefined) return [];
+    const sent = ofReply.find(({ status, outbound_id }) => status === "sent" && outbound_id === queued.outbound_id);
+    const { channel, chat_id: chatId, content = "" } = queued;
+    return [{ channel, chatId, content, platformMessageId: sent?.platform_message_id }];
+  });
 }
 
 function markOf({ outcome, answer }: Answered): string {

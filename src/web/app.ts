@@ -4,7 +4,10 @@ import { writeDown } from "./files/write-down.js";
 import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
+import { createInstallButton } from "./frame/install-button.js";
 import { createLanguageButton } from "./frame/language-button.js";
+import { createNewVersion } from "./frame/new-version.js";
+import { PageWorker } from "./frame/page-worker.js";
 import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { followRoute, type Route, takeInvitation } from "./frame/route.js";
@@ -15,13 +18,16 @@ import { frameWords } from "./frame/words.js";
 import { createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
 import { createGatewayHttp, type GatewayHttp } from "./gateway/gateway-http.js";
+import { PagePresence } from "./gateway/presence.js";
+import { createLastUpdated } from "./offline/last-updated.js";
+import { SeenChats } from "./offline/seen-chats.js";
 import { Drafts } from "./outbox/drafts.js";
 import { Outbox } from "./outbox/outbox.js";
 import type { OutboxStore } from "./outbox/outbox-store.js";
 import { Chats } from "./panes/chats/chats.js";
 import { DeviceButtons } from "./panes/devices/device-buttons.js";
 import type { PaneHost } from "./panes/host.js";
-import { callAttention } from "./panes/inbox/attention.js";
+import { callAttention, forgetPush, renewPush } from "./panes/inbox/attention.js";
 import { Inbox } from "./panes/inbox/inbox.js";
 import { type PaneEntry, panes } from "./panes/list.js";
 import type { PaneWorld } from "./panes/world.js";
@@ -56,12 +62,25 @@ class App {
   readonly #chats: Chats;
   readonly #inbox: Inbox;
   readonly #banners = createBanners(() => this.#connection.retryNow());
+  readonly #newVersion = createNewVersion();
+  readonly #lastUpdated = createLastUpdated();
+  readonly #seen = new SeenChats(this.#store, (at) => this.#lastUpdated.show(at));
+  readonly #worker = new PageWorker({
+    onNewVersion: () => this.#newVersion.show(),
+    onOpenInbox: (id) => this.#goToPane("inbox", id),
+  });
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
   readonly #firstRun: FirstRun;
   readonly #rail: ReturnType<typeof createRail>;
   readonly #settings: ReturnType<typeof createSettingsList>;
   readonly #devices: DeviceButtons;
+  readonly #presence = new PagePresence({
+    api: this.#api,
+    at: () => this.#placeName(),
+    isConnected: () => this.#isConnected,
+  });
+  #isConnected = false;
   #invitation = takeInvitation();
   /** Made when the first pane is opened. */
   #panes: Promise<PaneHost> | undefined;
@@ -107,7 +126,7 @@ class App {
       onFailure,
     });
     this.#strangers = createStrangers((code) => this.#letIn(code), onFailure);
-    this.#banners.element.append(this.#strangers.element);
+    this.#banners.element.append(this.#lastUpdated.element, this.#newVersion.element, this.#strangers.element);
     this.#chats = new Chats({
       store,
       client: () => this.#connection.client,
@@ -162,7 +181,9 @@ class App {
   }
 
   #build(): Shell {
-    this.#chats.element.append(h("div", { class: "pane-foot" }, this.#devices.element, createLanguageButton()));
+    this.#chats.element.append(
+      h("div", { class: "pane-foot" }, this.#devices.element, createInstallButton(), createLanguageButton()),
+    );
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
     return createShell({ side, banners: this.#banners.element, conversation: this.#conversation.elements });
   }
@@ -174,7 +195,10 @@ class App {
       this.#firstRun.show(status.needsModel);
       this.#banners.showProblems(status.problems);
     });
-    this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => this.#banners.showOffline(nextAttemptAt));
+    this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
+      if (nextAttemptAt !== undefined) this.#isConnected = false;
+      this.#banners.showOffline(nextAttemptAt);
+    });
     this.#store.watch(["inbox"], ({ inbox }) => {
       const { count, items } = inbox ?? { count: 0, items: [] };
       this.#rail.badge("inbox", count);
@@ -216,6 +240,13 @@ class App {
     this.#showPlace(place);
   }
 
+  /** For the gateway, which wants to know who sees a question. */
+  #placeName(): string {
+    const { place } = this.#route;
+    if (place?.kind === "pane") return place.id === "inbox" ? "inbox" : "";
+    return this.#chat.session?.key ?? "";
+  }
+
   #showPlace(place: Place): void {
     const pane = place.kind === "pane" ? panes.find(({ id }) => id === place.id) : undefined;
     this.#rail.show(pane);
@@ -225,8 +256,10 @@ class App {
       this.#shell.showPane(undefined);
       void this.#panes?.then((host) => host.clear());
       this.#show(place.key);
+      this.#presence.say();
       return;
     }
+    this.#presence.say();
     this.#settings.show(place.id);
     this.#shell.showPane(pane?.title() ?? frameWords.t("unknownPane"));
     void this.#showPane(pane, place.argument);
@@ -274,6 +307,12 @@ class App {
     this.#outbox.resume();
     this.#chats.refresh();
     void this.#inbox.refresh();
+    this.#isConnected = true;
+    this.#seen.begin();
+    this.#presence.sayAgain();
+    void this.#worker.keep();
+    // What has changed meanwhile is seen in the inbox, where it is turned on.
+    renewPush(this.#api).catch(() => undefined);
   }
 
   async #letIn(code: string): Promise<void> {
@@ -292,6 +331,7 @@ class App {
   #onRemoved(key: string): void {
     if (this.#chat.session?.key === key) this.#go(this.#chat.freshKey());
     this.#outbox.forget(key);
+    this.#seen.forget(key);
     this.#conversation.forget(key);
   }
 
@@ -317,6 +357,10 @@ class App {
     this.#chat.leave();
     this.#chats.clear();
     this.#inbox.clear();
+    this.#isConnected = false;
+    forgetPush();
+    void this.#seen.clear();
+    void this.#worker.leave();
     this.#shell.announce("");
     void this.#panes?.then((host) => host.clear());
     this.#shell.showPane(undefined);
@@ -326,7 +370,9 @@ class App {
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
   async #onSignedOut(): Promise<void> {
     this.#connection.close();
-    await this.#kept.clear().catch(() => undefined);
+    this.#isConnected = false;
+    forgetPush();
+    await Promise.allSettled([this.#kept.clear(), this.#seen.clear(), this.#worker.leave()]);
     this.#route.clear();
     location.reload();
   }

@@ -9,6 +9,7 @@ import type { HeartbeatPorts } from "./background/heartbeat.js";
 import { startMemory } from "./background/memory.js";
 import { startNotices } from "./background/notices.js";
 import { startOldDetails } from "./background/old-details.js";
+import { startPassingOn } from "./background/pass-on.js";
 import { openReactors } from "./background/reactors.js";
 import { openSchedule } from "./background/schedule.js";
 import { openTasks } from "./background/tasks.js";
@@ -90,11 +91,12 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const reactors = openReactors(options, core, assistant, { status, spans }, releases);
   const { metricsText: metrics, onModelAnswered } = reactors;
   const atWork = { tasks, artifacts, schedule, status: status.status, tools, mcp, metrics };
-  const { api, resumeDeletions } = await openOperations(options, core, assistant, atWork, releases);
+  const { api, presence, resumeDeletions } = await openOperations(options, core, assistant, atWork, releases);
   reactors.start();
   await startMemory(options, core, assistant, releases);
   await startOldDetails(options, core, releases);
   startNotices(options, core, assistant, releases);
+  await startPassingOn(options, core, assistant, presence, releases);
   const beats = { reports: scheduled.reports, deleteSession: api.deleteSession };
   await followHeartbeat(options, core, assistant, beats, releases);
   // Its sessions take nothing until it is through.

@@ -58,6 +58,8 @@ export interface Reservation {
 interface Entry extends OpenQuestion {
   readonly take: (answer: Answer) => Promise<void>;
   state: "open" | "reserved" | "closed";
+  /** The owner's chat that it was passed on to, as `channel:sender`. */
+  alsoIn: string | undefined;
   /** Called when a reservation was given back. */
   onFree: (() => void) | undefined;
 }
@@ -70,13 +72,15 @@ export class OpenQuestions {
   /** How the latest closed questions ended, oldest first. */
   readonly #closed = new LRUCache<string, string>({ max: rememberedClosed });
   readonly #watchers = new Set<(requestId: string) => void>();
+  readonly #listeners = new Set<(question: OpenQuestion) => void>();
 
   /** `take` makes an answer durable. Disposing closes the question; `endedAs` then says how, to an answer that comes late. */
   open(question: OpenQuestion, take: (answer: Answer) => Promise<void>): QuestionHandle {
     const id = question.asked.request_id;
-    const entry: Entry = { ...question, take, state: "open", onFree: undefined };
+    const entry: Entry = { ...question, take, state: "open", alsoIn: undefined, onFree: undefined };
     this.#entries.set(id, entry);
     for (const watcher of [...this.#watchers]) watcher(id);
+    for (const listener of [...this.#listeners]) listener(question);
     return {
       close: (endedAs) => this.#close(id, entry, endedAs),
       reserve: () => {
@@ -90,6 +94,18 @@ export class OpenQuestions {
           entry.onFree = resolve;
         }),
     };
+  }
+
+  /** `listener` gets each question that opens, also those that an earlier process had asked. Returns the undo. */
+  onOpened(listener: (question: OpenQuestion) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** It may be answered in this chat of an owner as well. */
+  showIn(requestId: string, chat: string): void {
+    const entry = this.#entries.get(requestId);
+    if (entry !== undefined) entry.alsoIn = chat;
   }
 
   list(): readonly OpenQuestion[] {
@@ -117,9 +133,12 @@ export class OpenQuestions {
    */
   routeOf(sessionKey: string, text: string, responder: Responder): string {
     if (this.of(sessionKey) !== undefined) return sessionKey;
-    const asking = this.list().findLast((entry) => isAskedIn(entry, sessionKey));
+    const asking = [...this.#entries.values()].findLast((each) => each.state === "open" && isAskedIn(each, sessionKey));
     if (asking === undefined) return sessionKey;
     const { asked } = asking;
+    // Where it was passed on to there is a conversation of its own: what does not name an option belongs to that.
+    const isElsewhere = isPassedOnTo(asking, sessionKey) && asked.kind !== "env_var" && asked.options.length > 0;
+    if (isElsewhere && !isMeantAsAnswer(asked, text)) return sessionKey;
     if (isMeantAsAnswer(asked, text)) return asking.sessionKey;
     return mayAnswer(asking, responder) && isTakenAsAnswer(asked, text) ? asking.sessionKey : sessionKey;
   }
@@ -245,9 +264,14 @@ export function responderIdOf({ channel, senderId }: Pick<Responder, "channel" |
   return `${channel}:${senderId}`;
 }
 
-function isAskedIn(question: OpenQuestion, sessionKey: string): boolean {
+function isAskedIn(question: Entry, sessionKey: string): boolean {
   const isOwn = question.sessionKey === sessionKey || question.chatKey === sessionKey;
-  return isOwn || isBelow(question.sessionKey, sessionKey);
+  return isOwn || isBelow(question.sessionKey, sessionKey) || isPassedOnTo(question, sessionKey);
+}
+
+/** In whichever thread of that chat. */
+function isPassedOnTo({ alsoIn }: Entry, sessionKey: string): boolean {
+  return alsoIn !== undefined && (sessionKey === alsoIn || sessionKey.startsWith(`${alsoIn}:`));
 }
 
 /** Only the asker or an owner, whatever the route. */

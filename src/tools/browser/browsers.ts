@@ -1,10 +1,10 @@
 import type { BrowserContext, BrowserType } from "playwright-core";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
+import { type Egress, EgressError } from "../../policy/locations/egress.js";
 import { newId } from "../../util/ids.js";
 import { loadPackage } from "../../util/packages/load.js";
 import { cutText } from "../../util/text/cut-text.js";
-import { type Egress, EgressError } from "../web/egress.js";
 import { type EgressProxy, openEgressProxy } from "./proxy.js";
 
 export interface BrowserChange {

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
+import type { Egress } from "../../policy/locations/egress.js";
 import { findPackage } from "../../util/packages/folder.js";
 import type { Environments, ToolFamily } from "../family.js";
-import type { Egress } from "../web/egress.js";
 import { browserTool } from "./browser.js";
 import { Browsers } from "./browsers.js";
 import { findChromium } from "./find-chromium.js";

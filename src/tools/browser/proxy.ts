@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request as requestHttp, type Server
 import { type AddressInfo, connect, type LookupFunction, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { LRUCache } from "lru-cache";
-import { type Egress, EgressError } from "../web/egress.js";
+import { type Egress, EgressError } from "../../policy/locations/egress.js";
 import { portOf } from "../web/request.js";
 
 /**

@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { messageOf } from "../../errors.js";
+import { EgressError } from "../../policy/locations/egress.js";
 import { linked } from "../../util/async/linked.js";
 import { within } from "../../util/async/within.js";
-import { EgressError } from "../web/egress.js";
 import type { RenderedPage, RenderPage } from "../web/web-fetch.js";
 import type { Browsers, HeldBrowser } from "./browsers.js";
 

@@ -1,6 +1,6 @@
+import type { Egress } from "../../policy/locations/egress.js";
 import type { ToolFamily } from "../family.js";
 import type { Tool } from "../tool.js";
-import type { Egress } from "./egress.js";
 import { type RenderPage, webFetchTool } from "./web-fetch.js";
 import { webSearchTool } from "./web-search.js";
 

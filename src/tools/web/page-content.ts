@@ -1,7 +1,7 @@
 import { type ExtractOptions, extractBytes } from "../../documents/extract-text.js";
 import { documentKindOf } from "../../documents/kind.js";
+import { EgressError } from "../../policy/locations/egress.js";
 import { decodePage } from "./charset.js";
-import { EgressError } from "./egress.js";
 import { toReadable } from "./readable.js";
 import type { PageResponse } from "./request.js";
 

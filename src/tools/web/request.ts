@@ -3,9 +3,9 @@ import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { type Egress, EgressError } from "../../policy/locations/egress.js";
 import { linked } from "../../util/async/linked.js";
 import { within } from "../../util/async/within.js";
-import { type Egress, EgressError } from "./egress.js";
 
 export interface PageRequest {
   readonly url: string;

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { type Egress, EgressError } from "../../policy/locations/egress.js";
 import { defineTool, failed, type Tool, type ToolContext, type ToolConversation } from "../tool.js";
-import { type Egress, EgressError } from "./egress.js";
 import { htmlContent, type PageContent, readContent } from "./page-content.js";
 import { requestPage, toWebAddress } from "./request.js";
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { createAddressPolicy } from "../../policy/locations/addresses.js";
+import { createEgress, EgressError } from "../../policy/locations/egress.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 import { defineTool, failed, type Tool } from "../tool.js";
-import { createEgress, EgressError } from "./egress.js";
 import { portOf, requestPage } from "./request.js";
 import { type SearchResult, searchServices } from "./search-services.js";
 

@@ -30,6 +30,10 @@ export const frameWords = defineWords(
     offlineIn: "Offline. Connecting again in {seconds} s.",
     offlineNow: "Offline. Connecting …",
     cancel: "Cancel",
+    lastUpdated: "You are offline. This was last updated at {time}.",
+    install: "Install",
+    newVersion: "There is a new version of this page.",
+    reload: "Reload",
   },
   {
     chats: "对话",
@@ -59,5 +63,9 @@ export const frameWords = defineWords(
     offlineIn: "离线。{seconds} 秒后重新连接。",
     offlineNow: "离线。正在连接…",
     cancel: "取消",
+    lastUpdated: "您处于离线状态。以下内容最后更新于 {time}。",
+    install: "安装",
+    newVersion: "此页面有新版本。",
+    reload: "重新加载",
   },
 );

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { parseCommand } from "../../agent/commands/chat-command.js";
 import type { Tasks } from "../../agent/tasks/tasks.js";
+import type { Presence } from "../../api/attention/presence.js";
 import { commandsOver, handleCommands } from "../../api/commands/handlers.js";
 import type { GatewayApi } from "../../api/gateway-api.js";
 import { createOperations } from "../../api/operations.js";
@@ -23,6 +24,7 @@ import { type Core, gatewayKey } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
 import type { OpenedTools } from "../tools/tools.js";
+import { openAttention } from "./attention.js";
 import { createMcpSetup } from "./mcp-setup.js";
 import { openSearch } from "./search.js";
 import { createSettings } from "./settings.js";
@@ -46,7 +48,11 @@ export async function openOperations(
   assistant: Assistant,
   { tasks, artifacts, schedule, status, tools, mcp, metrics }: AtWork,
   releases: Releases,
-): Promise<{ readonly api: GatewayApi; readonly resumeDeletions: () => Promise<void> }> {
+): Promise<{
+  readonly api: GatewayApi;
+  readonly presence: Presence;
+  readonly resumeDeletions: () => Promise<void>;
+}> {
   const { home, log, now = Date.now } = options;
   const { config } = options.config;
   const { workspace } = config.agents.defaults;
@@ -103,15 +109,17 @@ export async function openOperations(
     },
   });
   handleCommands(core.commands, operations);
+  const attention = await openAttention(options, core, assistant, operations.inbox, releases);
   const system = createSystem(options, core, live, operations.status);
   const api = {
     ...operations,
     ...commandsOver(core.commands),
     ...toolOperations(options, core, assistant, { tools, mcp }, releases),
+    attention: attention.api,
     ...(system === undefined ? {} : { system }),
     ...createSettings(options, operations, assistant, core.logEvent),
   };
-  return { api, resumeDeletions };
+  return { api, presence: attention.presence, resumeDeletions };
 }
 
 /** The tools, and the servers that some of them come from. */

@@ -467,7 +467,7 @@ describe("the policy section", () => {
     const rules = [{ tool: "exec", argument: "git *", verdict: "allow" }, { verdict: "ask" }];
     const { config, problems } = await load(JSON.stringify({ policy: { rules } }));
     assert.deepEqual(problems, []);
-    assert.deepEqual(config.policy, { rules, answerSeconds: 300 });
+    assert.deepEqual(config.policy, { rules, answerSeconds: 300, passOnSeconds: 60 });
   });
 
   it("lets everything ask while anything in it is wrong, for half a rule could allow too much", async () => {
@@ -490,7 +490,7 @@ describe("the policy section", () => {
   it("keeps its rules when only a number in it is wrong", async () => {
     const policy = { rules: [{ verdict: "deny" }], answerSeconds: "soon" };
     const { config, problems } = await load(JSON.stringify({ policy }));
-    assert.deepEqual(config.policy, { rules: [{ verdict: "deny" }], answerSeconds: 300 });
+    assert.deepEqual(config.policy, { rules: [{ verdict: "deny" }], answerSeconds: 300, passOnSeconds: 60 });
     assert.equal(problems.length, 1);
   });
 });

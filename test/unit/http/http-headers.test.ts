@@ -125,13 +125,14 @@ test("what the API answers is kept by no cache, and scripts of the page come fro
     "img-src": "'self' blob:",
     "media-src": "blob:",
     "connect-src": "'self'",
-    "worker-src": "'none'",
+    "worker-src": "'self'",
+    "manifest-src": "'self'",
     "object-src": "'none'",
     "base-uri": "'none'",
     "form-action": "'none'",
     "frame-ancestors": "'none'",
     "require-trusted-types-for": "'script'",
-    "trusted-types": "dompurify",
+    "trusted-types": "dompurify page-worker",
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAddressPolicy, isPublic } from "../../../src/policy/locations/addresses.js";
-import { createEgress, EgressError } from "../../../src/tools/web/egress.js";
+import { createEgress, EgressError } from "../../../src/policy/locations/egress.js";
 import { portOf, toWebAddress } from "../../../src/tools/web/request.js";
 
 /** Written down once more, with the first and last address of each network and its public neighbours. */

@@ -4,8 +4,8 @@ import { get, type IncomingMessage, request as requestHttp } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { createAddressPolicy } from "../../../src/policy/locations/addresses.js";
+import { createEgress, type LookUp } from "../../../src/policy/locations/egress.js";
 import { openEgressProxy } from "../../../src/tools/browser/proxy.js";
-import { createEgress, type LookUp } from "../../../src/tools/web/egress.js";
 import { webFetchTool } from "../../../src/tools/web/web-fetch.js";
 import { createToolPlace } from "../../support/worlds/tools/tool-context.js";
 

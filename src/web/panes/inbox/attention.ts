@@ -1,4 +1,6 @@
+import type { Api } from "../../gateway/api.js";
 import type { InboxItem } from "./inbox-items.js";
+import { isNight } from "./night.js";
 import { inboxWords } from "./words.js";
 
 export interface AttentionSettings {
@@ -6,25 +8,39 @@ export interface AttentionSettings {
   readonly sound: boolean;
   /** No sound from 22:00 to 8:00, by the clock of the browser. */
   readonly quietNights: boolean;
+  /** Also while the page is closed: then the gateway pushes it, and the page itself says nothing. */
+  readonly push: boolean;
 }
 
-const defaults: AttentionSettings = { notify: true, sound: false, quietNights: true };
+const defaults: AttentionSettings = { notify: true, sound: false, quietNights: true, push: false };
 const name = "maxclaw.attention";
+const words = ["notify", "sound", "nights", "push"] as const;
 
 export function readAttention(storage: Pick<Storage, "getItem">): AttentionSettings {
   const kept = storage.getItem(name)?.split(",");
   if (kept === undefined) return defaults;
-  return { notify: kept.includes("notify"), sound: kept.includes("sound"), quietNights: kept.includes("nights") };
+  const [notify, sound, quietNights, push] = words.map((word) => kept.includes(word));
+  return { notify: notify === true, sound: sound === true, quietNights: quietNights === true, push: push === true };
 }
 
 export function keepAttention(storage: Pick<Storage, "setItem">, settings: AttentionSettings): void {
-  const { notify, sound, quietNights } = settings;
-  const on = [notify && "notify", sound && "sound", quietNights && "nights"].filter((word) => word !== false);
+  const { notify, sound, quietNights, push } = settings;
+  const on = words.filter((_, at) => [notify, sound, quietNights, push][at]);
   storage.setItem(name, on.join(","));
 }
 
-export function isNight(now: Date): boolean {
-  return now.getHours() >= 22 || now.getHours() < 8;
+/** Where this device is pushed to: the gateway may be another one by now, or the push service. */
+export async function renewPush(api: Pick<Api, "get" | "post">): Promise<void> {
+  const { push, quietNights } = readAttention(localStorage);
+  if (!push || notificationState() !== "granted") return;
+  const { turnPushOn } = await import("./push.js");
+  await turnPushOn(api, quietNights);
+}
+
+/** Who signs out is told nothing any more, also not after the next sign-in. */
+export function forgetPush(): void {
+  const settings = readAttention(localStorage);
+  if (settings.push) keepAttention(localStorage, { ...settings, push: false });
 }
 
 /** Some browsers have none, e.g. on a phone before the page is installed. */
@@ -36,7 +52,8 @@ export function notificationState(): NotificationPermission | "missing" {
 export function callAttention(items: readonly InboxItem[], open: (id: string) => void): void {
   if (!document.hidden) return;
   const settings = readAttention(localStorage);
-  if (settings.notify && notificationState() === "granted") for (const item of items.slice(0, 5)) notify(item, open);
+  if (settings.notify && !settings.push && notificationState() === "granted")
+    for (const item of items.slice(0, 5)) notify(item, open);
   if (settings.sound && !(settings.quietNights && isNight(new Date()))) chime();
 }
 

@@ -12,9 +12,10 @@ import { inboxWords } from "./words.js";
 export function InboxPane({ world, argument }: PaneProps) {
   const list = useInbox(world);
   useEffect(() => void world.refreshInbox(), []);
-  const isThere = list !== undefined;
+  // It may come with the next look: a push is faster than the list.
+  const isThere = list?.items.some(({ id }) => id === argument) === true;
   useEffect(() => {
-    const card = isThere && argument !== "" ? document.getElementById(argument) : null;
+    const card = isThere ? document.getElementById(argument) : null;
     card?.scrollIntoView({ block: "nearest" });
     card?.focus();
   }, [argument, isThere]);
@@ -34,7 +35,7 @@ export function InboxPane({ world, argument }: PaneProps) {
         </ul>
       )}
       {count > items.length ? <p class="muted">{inboxWords.t("more", { n: count - items.length })}</p> : undefined}
-      <AttentionSection />
+      <AttentionSection world={world} />
     </>
   );
 }

@@ -5,7 +5,10 @@ import { findChromium } from "../needs.js";
 
 /** The system's Chromium without a window, kept from calling anybody but the test's own server. */
 /** `names`: hosts of the test that are this machine. */
-export async function openChromium(names: readonly string[] = []): Promise<Browser & AsyncDisposable> {
+export async function openChromium(
+  names: readonly string[] = [],
+  more: readonly string[] = [],
+): Promise<Browser & AsyncDisposable> {
   const browser = await chromium.launch({
     executablePath: findChromium() ?? "chromium",
     headless: true,
@@ -15,6 +18,7 @@ export async function openChromium(names: readonly string[] = []): Promise<Brows
       "--disable-component-update",
       "--disable-sync",
       "--disable-quic",
+      ...more,
       // A microphone that beeps, and that nobody has to be asked for.
       "--use-fake-device-for-media-stream",
       "--use-fake-ui-for-media-stream",

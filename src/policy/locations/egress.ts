@@ -1,7 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import type { AddressPolicy } from "../../policy/locations/addresses.js";
+import type { AddressPolicy } from "./addresses.js";
 
 /** The way out to the network, past policy. */
 export interface Egress {

@@ -1,0 +1,126 @@
+import type { SessionListView } from "../panes/chats/session-list.js";
+import type { SessionState, ViewState } from "../session/view-state.js";
+import type { Known, Store } from "../store.js";
+import { SeenDatabase } from "./seen-database.js";
+
+/** As much of a chat as anybody reads offline. */
+const mostItems = 200;
+/** An answer that grows is not written with each word. */
+const pauseMs = 1500;
+
+interface Kept<T> {
+  readonly at: number;
+  readonly value: T;
+}
+
+/**
+ * Keeps the chats that were seen, and shows them while the gateway is away. Only what came over a connection is kept, so
+ * only on a device that is signed in.
+ */
+export class SeenChats {
+  readonly #store: Store;
+  readonly #onShown: (at: number | undefined) => void;
+  #database: Promise<SeenDatabase | undefined> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #unwritten: ViewState | undefined;
+  #isOff = false;
+  #shown: (Kept<ViewState> & { readonly key: string }) | undefined;
+
+  /** `onShown` gets when it was kept (Unix ms) that is shown, or undefined once it is no longer. */
+  constructor(store: Store, onShown: (at: number | undefined) => void) {
+    this.#store = store;
+    this.#onShown = onShown;
+    store.watch(["session", "chats", "nextAttemptAt"], (known) => {
+      if (this.#isOff) return;
+      if (known.nextAttemptAt === undefined) this.#keep(known);
+      else void this.#show(known).catch(() => undefined);
+    });
+    window.addEventListener("pagehide", () => void this.#write());
+  }
+
+  forget(key: string): void {
+    if (this.#unwritten?.sessionKey === key) this.#unwritten = undefined;
+    void this.#open().then((database) => database?.removeChat(key));
+  }
+
+  /** Nothing of it stays, and nothing more is kept until the next {@link begin}. */
+  async clear(): Promise<void> {
+    this.#isOff = true;
+    clearTimeout(this.#timer);
+    [this.#unwritten, this.#shown, this.#timer] = [undefined, undefined, undefined];
+    await (await this.#open())?.clear();
+  }
+
+  /** Somebody is signed in. */
+  begin(): void {
+    this.#isOff = false;
+    this.#shown = undefined;
+    this.#onShown(undefined);
+  }
+
+  #keep({ session, chats }: Pick<Known, "session" | "chats">): void {
+    const isWhole = session !== undefined && !session.isLoading && session.view.items.length > 0;
+    if (isWhole && session.view !== this.#shown?.value) this.#unwritten = session.view;
+    if (this.#unwritten === undefined && chats.entries.length === 0) return;
+    this.#timer ??= setTimeout(() => void this.#write(), pauseMs);
+  }
+
+  async #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const view = this.#unwritten;
+    this.#unwritten = undefined;
+    const { chats } = this.#store.known;
+    const database = await this.#open();
+    if (database === undefined || this.#isOff) return;
+    const at = Date.now();
+    try {
+      if (view !== undefined) {
+        const json = JSON.stringify({ ...view, items: view.items.slice(-mostItems), question: undefined });
+        await database.putChat({ key: view.sessionKey, at, json });
+      }
+      if (chats.entries.length > 0) await database.putList(at, JSON.stringify(chats));
+    } catch (error) {
+      // The disk is full: what was kept before is still there.
+      console.info(`What was seen could not be kept: ${String(error)}`);
+    }
+  }
+
+  async #show({ session, chats }: Pick<Known, "session" | "chats">): Promise<void> {
+    if (chats.entries.length === 0) await this.#showList();
+    if (session === undefined || session.view.items.length > 0) return;
+    const key = session.view.sessionKey;
+    const kept = this.#shown?.key === key ? this.#shown : await this.#readChat(key);
+    const { session: now, nextAttemptAt } = this.#store.known;
+    if (kept === undefined || nextAttemptAt === undefined || now?.view.sessionKey !== key) return;
+    if (now.view.items.length > 0 || this.#isOff) return;
+    this.#shown = { ...kept, key };
+    this.#store.put({
+      session: { ...now, view: kept.value, isLoading: false, hasOlder: false } satisfies SessionState,
+    });
+    this.#onShown(kept.at);
+  }
+
+  async #showList(): Promise<void> {
+    const kept = await (await this.#open())?.list();
+    const { chats, nextAttemptAt } = this.#store.known;
+    if (kept === undefined || chats.entries.length > 0 || nextAttemptAt === undefined || this.#isOff) return;
+    // This page has written it, by the type of the list.
+    this.#store.put({ chats: JSON.parse(kept.json) as SessionListView });
+    this.#onShown(kept.at);
+  }
+
+  async #readChat(key: string): Promise<Kept<ViewState> | undefined> {
+    const kept = await (await this.#open())?.chat(key);
+    if (kept === undefined) return undefined;
+    // This page has written it. An older version of it may have written something else.
+    const view = JSON.parse(kept.json) as ViewState;
+    return Array.isArray(view.items) && Array.isArray(view.plans) ? { at: kept.at, value: view } : undefined;
+  }
+
+  #open(): Promise<SeenDatabase | undefined> {
+    // A browser that keeps nothing reads nothing offline.
+    this.#database ??= SeenDatabase.open().catch(() => undefined);
+    return this.#database;
+  }
+}

@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { after, before, describe } from "node:test";
+import type { Browser, CDPSession, Page, Worker } from "playwright-core";
+import { isNight } from "../../../../src/web/panes/inbox/night.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { type FakePushService, startFakePushService } from "../../../support/fakes/push-service.js";
+import { assertAccessible } from "../../../support/worlds/http/axe.js";
+import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium } from "../../../support/worlds/needs.js";
+
+const token = "page-token-of-twenty-characters";
+
+/** The browser's own push service is far away: this is what it would give. */
+const fakeSubscription = (json: object): string => `
+  const json = ${JSON.stringify(json)};
+  let current = null;
+  PushManager.prototype.getSubscription = async () => current;
+  PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
+    const text = atob(applicationServerKey.replaceAll("-", "+").replaceAll("_", "/"));
+    const key = Uint8Array.from(text, (sign) => sign.charCodeAt(0)).buffer;
+    return (current = {
+      endpoint: json.endpoint,
+      options: { applicationServerKey: key },
+      toJSON: () => json,
+      unsubscribe: async () => ((current = null), true),
+    });
+  };
+`;
+
+/** What the worker shows at the moment. */
+const shownNow = `registration.getNotifications().then((all) => all.map(({ title, body, tag, silent, actions }) =>
+  ({ title, body, tag, silent, actions: (actions ?? []).map(({ action, title }) => action + "=" + title) })))`;
+
+const press = (action: string): string => `registration.getNotifications().then(([notification]) =>
+  self.dispatchEvent(new NotificationEvent("notificationclick", { notification, action: ${JSON.stringify(action)} })))`;
+
+interface Shown {
+  readonly title: string;
+  readonly body: string;
+  readonly tag: string;
+  readonly silent: boolean;
+  readonly actions: readonly string[];
+}
+
+describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium() }, () => {
+  let browser: Browser;
+  let backend: Backend;
+  let service: FakePushService;
+
+  before(async () => {
+    browser = await openChromium();
+    let publicKey = "";
+    service = await startFakePushService(() => publicKey);
+    backend = await startBackend({ token, config: { tools: { web: { fetch: { allow: [service.host] } } } } });
+    ({ publicKey } = Object(await (await call(backend, "GET", "api/push")).json()));
+  });
+  after(async () => {
+    await browser?.close();
+    await backend?.stop();
+    await service?.[Symbol.asyncDispose]();
+  });
+
+  const onPage = (name: string, scenario: (parts: Parts) => Promise<void>, phone = false): Promise<void> => {
+    const { subscription } = service.subscribe(name);
+    return withPage(
+      browser,
+      backend.url,
+      async (page) => {
+        await page.evaluate("navigator.serviceWorker.ready.then(() => true)");
+        const [worker] = page.context().serviceWorkers();
+        assert.ok(worker !== undefined);
+        await scenario({ page, worker, deliver: await deliverTo(page, backend) });
+      },
+      {
+        token,
+        context: {
+          permissions: ["notifications"],
+          ...(phone ? { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } : {}),
+        },
+        onPage: (page) => page.addInitScript(fakeSubscription(subscription)),
+        expected: /401|409/,
+      },
+    );
+  };
+
+  pageTest("turned on in the inbox, it is shown, answered by its button, and off after signing out", () =>
+    onPage("desk", async ({ page, worker, deliver }) => {
+      await openInbox(page);
+      await page.getByLabel("Also when this page is closed").click();
+      await page
+        .getByRole("switch", { name: "Also when this page is closed", checked: true, disabled: false })
+        .waitFor();
+      await assertAccessible(page);
+      // Nobody looks any more.
+      await page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true })");
+      await page.evaluate("void document.dispatchEvent(new Event('visibilitychange'))");
+      const answer = ask(backend, "ask me");
+      await until("it is pushed", () => service.received.some(({ path }) => path === "/desk"), 15_000);
+      const pushed = service.received.findLast(({ path }) => path === "/desk")?.text ?? "";
+      await deliver(pushed);
+      const [shown, ...others] = await shownBy(worker, 1);
+      assert.deepEqual(others, []);
+      assert.deepEqual(shown, {
+        title: "A question: ask me",
+        body: "Which train shall I book?",
+        tag: JSON.parse(pushed).id,
+        silent: isNight(new Date()),
+        actions: ["1=07:05, one change in Bern", "2=08:32, direct"],
+      });
+      await worker.evaluate(press("2"));
+      assert.match(await answer, /Booked it\./);
+      await shownBy(worker, 0);
+
+      await deliver(JSON.stringify({ ...JSON.parse(pushed), quietNights: false }));
+      assert.equal((await shownBy(worker, 1))[0]?.silent, false);
+      await worker.evaluate(press("1"));
+      await until(
+        "the refusal is said",
+        async () => (await shownBy(worker, 1))[0]?.title === "Your answer was not taken",
+      );
+      assert.match((await shownBy(worker, 1))[0]?.body ?? "", /closed/);
+
+      await page.getByRole("button", { name: "Sign out", exact: true }).click();
+      await page.getByRole("textbox", { name: "Token" }).waitFor();
+      const seen = service.requests();
+      void ask(backend, "ask me").catch(() => undefined);
+      await until("it waits", async () => (await inboxOf(backend)).length === 1);
+      const [waiting] = await inboxOf(backend);
+      await call(backend, "POST", `api/sessions/${encodeURIComponent(waiting?.sessionKey ?? "")}/answer`, {
+        requestId: waiting?.requestId,
+        answer: "1",
+      });
+      assert.equal(service.requests(), seen);
+    }),
+  );
+
+  pageTest(
+    "a click brings the reader to it in the inbox, also on a phone; what says nothing is shown all the same",
+    () =>
+      onPage(
+        "phone",
+        async ({ page, worker, deliver }) => {
+          void ask(backend, "ask me");
+          await until("it waits", async () => (await inboxOf(backend)).length === 1);
+          const [waiting] = await inboxOf(backend);
+          assert.ok(waiting !== undefined);
+          const { id, sessionKey, requestId } = waiting;
+          const notice = { id, kind: "question", title: "ask me", text: "Which?", sessionKey, requestId, actions: [] };
+          await deliver(JSON.stringify({ ...notice, language: "zh", quietNights: true }));
+          const [shown] = await shownBy(worker, 1);
+          assert.equal(shown?.title, "一个问题：ask me");
+          // Only a press of a person lets a worker bring its window to the front.
+          await worker.evaluate(press("")).catch(() => undefined);
+          const card = page.locator(".inbox-card");
+          await card.waitFor();
+          await until("the card has the focus", async () => (await page.evaluate("document.activeElement.id")) === id);
+          await card.getByRole("button", { name: "07:05" }).click();
+          await page.getByText("Nothing waits for you.").waitFor();
+          await deliver("");
+          assert.equal((await shownBy(worker, 1))[0]?.title, "maxclaw");
+        },
+        true,
+      ),
+  );
+});
+
+interface Parts {
+  readonly page: Page;
+  readonly worker: Worker;
+  readonly deliver: (data: string) => Promise<void>;
+}
+
+/** As if the browser had got it from its push service. */
+async function deliverTo(page: Page, { url }: Backend): Promise<(data: string) => Promise<void>> {
+  const devtools: CDPSession = await page.context().newCDPSession(page);
+  const found = new Promise<string>((resolve) => {
+    devtools.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
+      const own = registrations.find(({ scopeURL, isDeleted }) => scopeURL === url && !isDeleted);
+      if (own !== undefined) resolve(own.registrationId);
+    });
+  });
+  await devtools.send("ServiceWorker.enable");
+  const registrationId = await found;
+  const origin = new URL(url).origin;
+  return async (data) => {
+    await devtools.send("ServiceWorker.deliverPushMessage", { origin, registrationId, data });
+  };
+}
+
+async function shownBy(worker: Worker, count: number): Promise<readonly Shown[]> {
+  const read = async () => (await worker.evaluate(shownNow)) as readonly Shown[];
+  await until(`${count} notifications`, async () => (await read()).length === count, 15_000);
+  return await read();
+}
+
+async function openInbox(page: Page): Promise<void> {
+  await page.getByRole("button", { name: /^Inbox/ }).click();
+  await page.getByText("Everything that waits for you").waitFor();
+}
+
+async function call({ url }: Backend, method: string, path: string, body?: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  return await fetch(new URL(path, url), { method, headers, ...(body && { body: JSON.stringify(body) }) });
+}
+
+async function ask(backend: Backend, content: string): Promise<string> {
+  const sessionKey = `webui:${crypto.randomUUID().slice(0, 8)}`;
+  return await (await call(backend, "POST", "api/message", { sessionKey, content })).text();
+}
+
+interface Waiting {
+  readonly id: string;
+  readonly sessionKey: string;
+  readonly requestId: string;
+}
+
+async function inboxOf(backend: Backend): Promise<readonly Waiting[]> {
+  const { items } = (await (await call(backend, "GET", "api/inbox")).json()) as { items: readonly Waiting[] };
+  return items;
+}
