@@ -143,6 +143,7 @@ const table: readonly Row[] = [
       "inbound/*",
       "agent/turn/running-turns",
       "agent/questions/open-questions",
+      "agent/model/context-use",
     ],
   },
   { files: "http/**", may: [...base, "api/**", "config/**", "events/content"], types: ["events/**"] },

@@ -11,6 +11,7 @@ import type { DevicesApi } from "./policy/devices-api.js";
 import type { PairingsApi } from "./policy/pairings-api.js";
 import type { PolicyApi } from "./policy/policy-api.js";
 import type { SessionsApi } from "./sessions/sessions-api.js";
+import type { TurnsApi } from "./sessions/turns-api.js";
 import type { OwnerCodesApi } from "./settings/owner-codes-api.js";
 import type { SettingsApi } from "./settings/settings-api.js";
 import type { KnownSkillsApi, SkillsApi } from "./skills-api.js";
@@ -25,6 +26,7 @@ import type { SystemApi } from "./system-api.js";
 export interface GatewayApi
   extends CommandsApi,
     SessionsApi,
+    TurnsApi,
     MessagesApi,
     EventsApi,
     FilesApi,

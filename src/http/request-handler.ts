@@ -34,6 +34,7 @@ import { memoryRoutes } from "./settings/memory-routes.js";
 import { providerRoutes } from "./settings/provider-routes.js";
 import { serveFile } from "./static-files.js";
 import { parseTarget, type Target } from "./target.js";
+import { turnRoutes } from "./turns/turn-routes.js";
 
 /** Answers requests, and knows which ones are under way. */
 export interface RequestHandler {
@@ -48,6 +49,7 @@ export const allRoutes: readonly Route[] = [
   ...gatewayRoutes,
   ...systemRoutes,
   ...sessionRoutes,
+  ...turnRoutes,
   ...messageRoutes,
   ...mcpRoutes,
   ...policyRoutes,

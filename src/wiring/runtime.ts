@@ -89,7 +89,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const spans = await openTelemetry(options, core, live, releases);
   const reactors = openReactors(options, core, assistant, { status, spans }, releases);
   const { metricsText: metrics, onModelAnswered } = reactors;
-  const atWork = { tasks, artifacts, schedule, status: status.status, mcp, metrics };
+  const atWork = { tasks, artifacts, schedule, status: status.status, tools, mcp, metrics };
   const { api, resumeDeletions } = await openOperations(options, core, assistant, atWork, releases);
   reactors.start();
   await startMemory(options, core, assistant, releases);

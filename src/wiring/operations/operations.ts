@@ -20,6 +20,9 @@ import type { Assistant } from "../assistant/assistant.js";
 import { type Core, gatewayKey } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
+import type { OpenedTools } from "../tools/tools.js";
+import { contextUseOf } from "./context-use.js";
+import { replay } from "./replay.js";
 import { openSearch } from "./search.js";
 import { createSettings } from "./settings.js";
 import { createSystem } from "./system/system.js";
@@ -30,6 +33,7 @@ export interface AtWork {
   readonly artifacts: Artifacts;
   readonly schedule: Schedule;
   readonly status: Status;
+  readonly tools: Pick<OpenedTools, "tools" | "web">;
   readonly mcp: Mcp;
   readonly metrics: () => string;
 }
@@ -39,7 +43,7 @@ export async function openOperations(
   options: GatewayOptions,
   core: Core,
   assistant: Assistant,
-  { tasks, artifacts, schedule, status, mcp, metrics }: AtWork,
+  { tasks, artifacts, schedule, status, tools, mcp, metrics }: AtWork,
   releases: Releases,
 ): Promise<{ readonly api: GatewayApi; readonly resumeDeletions: () => Promise<void> }> {
   const { home, log, now = Date.now } = options;
@@ -65,6 +69,8 @@ export async function openOperations(
       tasks,
       chooseModel: mind.models.choose,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
+      replay,
+      contextUse: contextUseOf(options, core, assistant, { tools, mcp }),
     },
     people: {
       pairing: people.pairing,
