@@ -2,6 +2,7 @@ import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { writeDown } from "./files/write-down.js";
 import { createBanners } from "./frame/banners.js";
+import { createChatHead } from "./frame/chat-head.js";
 import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createLanguageButton } from "./frame/language-button.js";
@@ -161,7 +162,8 @@ class App {
   #build(): Shell {
     this.#chats.element.append(h("div", { class: "pane-foot" }, this.#devices.element, createLanguageButton()));
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
-    return createShell({ side, banners: this.#banners.element, conversation: this.#conversation.elements });
+    const chatHead = createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key));
+    return createShell({ side, chatHead, banners: this.#banners.element, conversation: this.#conversation.elements });
   }
 
   #watch(): void {

@@ -6,6 +6,7 @@ import { jobsWords } from "./jobs/words.js";
 import { memoryWords } from "./memory/words.js";
 import { modelsWords } from "./models/words.js";
 import { systemWords } from "./system/words.js";
+import { timelineTitle } from "./timeline/title/words.js";
 import { usageWords } from "./usage/words.js";
 import type { PaneWorld } from "./world.js";
 
@@ -55,6 +56,14 @@ export const panes: readonly PaneEntry[] = [
     title: () => usageWords.t("title"),
     about: () => usageWords.t("about"),
     load: async () => (await import("./usage/usage-pane.js")).UsagePane,
+  },
+  {
+    id: "timeline",
+    icon: "timeline",
+    area: "hidden",
+    title: () => timelineTitle.t("title"),
+    about: () => timelineTitle.t("about"),
+    load: async () => (await import("./timeline/timeline-pane.js")).TimelinePane,
   },
   {
     id: "system",
