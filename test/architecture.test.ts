@@ -145,6 +145,7 @@ const table: readonly Row[] = [
       "push/*",
       "agent/turn/running-turns",
       "agent/questions/open-questions",
+      "agent/model/context-use",
     ],
   },
   { files: "http/**", may: [...base, "api/**", "config/**", "events/content"], types: ["events/**"] },

@@ -13,6 +13,7 @@ import type { PairingsApi } from "./policy/pairings-api.js";
 import type { PolicyApi } from "./policy/policy-api.js";
 import type { ToolsApi } from "./policy/tools-api.js";
 import type { SessionsApi } from "./sessions/sessions-api.js";
+import type { TurnsApi } from "./sessions/turns-api.js";
 import type { McpSetupApi } from "./settings/mcp-setup-api.js";
 import type { OwnerCodesApi } from "./settings/owner-codes-api.js";
 import type { SettingsApi } from "./settings/settings-api.js";
@@ -28,6 +29,7 @@ import type { SystemApi } from "./system-api.js";
 export interface GatewayApi
   extends CommandsApi,
     SessionsApi,
+    TurnsApi,
     MessagesApi,
     EventsApi,
     FilesApi,

@@ -32,6 +32,7 @@ import type { BeginningPorts } from "./sessions/beginning.js";
 import { Deletions } from "./sessions/deletions.js";
 import { createLifecycle } from "./sessions/lifecycle.js";
 import { createSessionOperations, type SessionPorts } from "./sessions/session-operations.js";
+import { createTurnOperations, type TurnPorts } from "./sessions/turn-operations.js";
 import { createKnownSkillOperations, createSkillOperations, type Skills } from "./skill-operations.js";
 import { createStatusOperations, type StatusSources } from "./status/status-operations.js";
 
@@ -59,6 +60,8 @@ export interface OperationPorts {
     readonly chooseModel: BeginningPorts["chooseModel"];
     /** True for a message that begins a fresh conversation. */
     readonly isFreshStart: (content: string) => boolean;
+    readonly replay: TurnPorts["replay"];
+    readonly contextUse: TurnPorts["contextUse"];
   };
   /** Who may talk, and what people have said to questions. */
   readonly people: {
@@ -115,6 +118,7 @@ export function createOperations(ports: OperationPorts): Operations {
       begin: { chooseModel, workspace },
       deletions,
     }),
+    ...createTurnOperations({ ...kept, ...work }),
     ...createMessageOperations({ ...kept, lifecycle, intake, uploads: files.uploads, channels, now }),
     ...createEventOperations({ ...kept, log }),
     ...createFileOperations({ sessions: kept.sessions, ...files }),

@@ -35,6 +35,7 @@ import { policyConfigRoutes } from "./settings/policy-config-routes.js";
 import { providerRoutes } from "./settings/provider-routes.js";
 import { serveFile } from "./static-files.js";
 import { parseTarget, type Target } from "./target.js";
+import { turnRoutes } from "./turns/turn-routes.js";
 
 /** Answers requests, and knows which ones are under way. */
 export interface RequestHandler {
@@ -49,6 +50,7 @@ export const allRoutes: readonly Route[] = [
   ...gatewayRoutes,
   ...systemRoutes,
   ...sessionRoutes,
+  ...turnRoutes,
   ...messageRoutes,
   ...mcpRoutes,
   ...policyRoutes,

@@ -2,6 +2,7 @@ import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { writeDown } from "./files/write-down.js";
 import { createBanners } from "./frame/banners.js";
+import { createChatHead } from "./frame/chat-head.js";
 import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";
@@ -185,7 +186,8 @@ class App {
       h("div", { class: "pane-foot" }, this.#devices.element, createInstallButton(), createLanguageButton()),
     );
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
-    return createShell({ side, banners: this.#banners.element, conversation: this.#conversation.elements });
+    const chatHead = createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key));
+    return createShell({ side, chatHead, banners: this.#banners.element, conversation: this.#conversation.elements });
   }
 
   #watch(): void {

@@ -51,24 +51,22 @@ export function createCompaction({ threshold, log }: CompactionOptions): Compact
   /** By model label: limits that were found the hard way. */
   const learned = new Map<string, number>();
 
-  const budgetOf = ({ contextWindow, maxTokens, label }: ChosenModel): number => {
-    const room = contextWindow - Math.min(maxTokens, contextWindow * answerRoom);
-    return Math.floor(Math.min(room, learned.get(label) ?? room));
-  };
+  const budgetOf = (chosen: ChosenModel): number =>
+    Math.min(readableTokens(chosen), learned.get(chosen.label) ?? Number.POSITIVE_INFINITY);
 
   return {
     need(room) {
-      const estimated = estimate(room);
+      const estimated = estimateRoom(room);
       const budget = budgetOf(room.chosen);
       return estimated > budget * threshold() ? { estimated, budget } : undefined;
     },
     learn(room) {
-      learned.set(room.chosen.label, Math.min(budgetOf(room.chosen), Math.floor(estimate(room) * 0.8)));
+      learned.set(room.chosen.label, Math.min(budgetOf(room.chosen), Math.floor(estimateRoom(room) * 0.8)));
     },
     async plan(room, signal) {
       const { history, chosen } = room;
       const budget = budgetOf(chosen);
-      const before = estimate(room);
+      const before = estimateRoom(room);
       const gone = messagesToReplace(room, budget);
       const counts = {
         original_message_count: history.size,
@@ -89,8 +87,13 @@ export function createCompaction({ threshold, log }: CompactionOptions): Compact
   };
 }
 
+/** What this model can read in one request, with room for its answer left. */
+export function readableTokens({ contextWindow, maxTokens }: ChosenModel): number {
+  return Math.floor(contextWindow - Math.min(maxTokens, contextWindow * answerRoom));
+}
+
 /** What the next request takes, corrected by what the last one truly took. */
-function estimate({ history, overhead }: Room): number {
+export function estimateRoom({ history, overhead }: Pick<Room, "history" | "overhead">): number {
   const plain = history.tokens + overhead;
   const known = history.calibration;
   if (known === undefined) return plain;

@@ -5,6 +5,8 @@ import { frameWords } from "./words.js";
 interface ShellParts {
   /** Beside the place where the reader reads: the rail, and lists of chats and settings. */
   readonly side: readonly HTMLElement[];
+  /** Beside the title of the open chat. */
+  readonly chatHead: HTMLElement;
   readonly banners: HTMLElement;
   /** From the top to the place where the reader writes. */
   readonly conversation: readonly HTMLElement[];
@@ -28,14 +30,14 @@ export interface Shell {
   closeDrawer(): void;
 }
 
-export function createShell({ side, banners, conversation }: ShellParts): Shell {
+export function createShell({ side, chatHead, banners, conversation }: ShellParts): Shell {
   const t = frameWords.t;
   const standInText = t("standInHint");
   const menu = createMenu();
   const title = h("h1", { class: "title" });
   const model = h("span", { class: "chip model", hidden: true });
   const standIn = h("span", { class: "chip stand-in", title: standInText, hidden: true }, t("standIn"));
-  const header = h("header", { class: "header" }, menu.element, title, standIn, model);
+  const header = h("header", { class: "header" }, menu.element, title, chatHead, standIn, model);
   const { welcome, hint, setupRoot } = createWelcome();
   const paneRoot = h("div", { class: "pane-root", hidden: true });
   const main = h(

@@ -11,6 +11,7 @@ import { modelsWords } from "./models/words.js";
 import { settingsWords } from "./settings/words.js";
 import { skillsWords } from "./skills/words.js";
 import { systemWords } from "./system/words.js";
+import { timelineTitle } from "./timeline/title/words.js";
 import { toolsWords } from "./tools/words.js";
 import { usageWords } from "./usage/words.js";
 import type { PaneWorld } from "./world.js";
@@ -61,6 +62,14 @@ export const panes: readonly PaneEntry[] = [
     title: () => usageWords.t("title"),
     about: () => usageWords.t("about"),
     load: async () => (await import("./usage/usage-pane.js")).UsagePane,
+  },
+  {
+    id: "timeline",
+    icon: "timeline",
+    area: "hidden",
+    title: () => timelineTitle.t("title"),
+    about: () => timelineTitle.t("about"),
+    load: async () => (await import("./timeline/timeline-pane.js")).TimelinePane,
   },
   {
     id: "system",

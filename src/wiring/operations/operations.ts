@@ -25,7 +25,9 @@ import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
 import type { OpenedTools } from "../tools/tools.js";
 import { openAttention } from "./attention.js";
+import { contextUseOf } from "./context-use.js";
 import { createMcpSetup } from "./mcp-setup.js";
+import { replay } from "./replay.js";
 import { openSearch } from "./search.js";
 import { createSettings } from "./settings.js";
 import { createSystem } from "./system/system.js";
@@ -76,6 +78,8 @@ export async function openOperations(
       tasks,
       chooseModel: mind.models.choose,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
+      replay,
+      contextUse: contextUseOf(options, core, assistant, { tools, mcp }),
     },
     people: {
       pairing: people.pairing,

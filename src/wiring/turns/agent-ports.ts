@@ -140,22 +140,16 @@ function toToolUse(use: PlannedUse, { people, readers }: Standing): ToolUse {
 
 /** What shapes a conversation, and what is kept of it. */
 function context(
-  { config: { config }, log }: GatewayOptions,
-  { folders: { provenance } }: Core,
-  { mind, readers }: Assistant,
+  options: GatewayOptions,
+  core: Core,
+  assistant: Assistant,
 ): {
   readonly sources: Omit<ContextSources, "compaction">;
   readonly keepOlderText: SessionPorts["keepOlderText"];
 } {
-  const { contextFiles, chatMemory, skills } = mind;
-  const chat = new ChatContext({
-    workspace: config.agents.defaults.workspace,
-    contextFiles,
-    chatMemory,
-    whoseOf: readers.ofSession,
-    markForeign: provenance.markForeign,
-    log,
-  });
+  const { readers } = assistant;
+  const { skills } = assistant.mind;
+  const chat = chatContextOf(options, core, assistant);
   return {
     sources: {
       files: (message) => chat.filesFor(readers.of(message)),
@@ -167,6 +161,21 @@ function context(
       return chat.keepOlderText(older, document.origins, readers.of(message));
     },
   };
+}
+
+export function chatContextOf(
+  { config: { config }, log }: GatewayOptions,
+  { folders: { provenance } }: Core,
+  { mind: { contextFiles, chatMemory }, readers }: Assistant,
+): ChatContext {
+  return new ChatContext({
+    workspace: config.agents.defaults.workspace,
+    contextFiles,
+    chatMemory,
+    whoseOf: readers.ofSession,
+    markForeign: provenance.markForeign,
+    log,
+  });
 }
 
 /** How answers and questions look in their chats. */

@@ -17,6 +17,7 @@ import {
   noFiles,
   noMemory,
   noQuestions,
+  noTurns,
   oneSkill,
 } from "./memory/nothing.js";
 import { memoryPairings } from "./memory/pairings.js";
@@ -46,6 +47,7 @@ export class MemoryGateway {
       ...memoryEvents(this.#sessions),
       ...memoryPairings(this.codes),
       ...noQuestions,
+      ...noTurns,
       ...noFiles,
       ...oneSkill,
       skills: fixedSkills,

@@ -4,6 +4,7 @@ import type { FilesApi } from "../../../../../src/api/files/files-api.js";
 import type { InboxApi } from "../../../../../src/api/inbox/inbox-api.js";
 import type { MemoryApi } from "../../../../../src/api/memory/memory-api.js";
 import type { PolicyApi } from "../../../../../src/api/policy/policy-api.js";
+import type { TurnsApi } from "../../../../../src/api/sessions/turns-api.js";
 import type { KnownSkillsApi, SkillSummary, SkillsApi } from "../../../../../src/api/skills-api.js";
 import { RequestError } from "../../../../../src/errors.js";
 
@@ -33,6 +34,13 @@ export const fixedSkills: SkillsApi = {
   write: () => Promise.reject(noJobs()),
   remove: () => Promise.reject(noJobs()),
   leftOut: () => [],
+};
+
+export const noTurns: TurnsApi = {
+  listTurns: async () => ({ turns: [] }),
+  timeline: () => Promise.reject(notFound("There is no such turn")),
+  replayTurn: () => Promise.reject(notFound("There is no such turn")),
+  contextUse: () => Promise.reject(notFound("There is no model")),
 };
 
 export const noQuestions: PolicyApi = {

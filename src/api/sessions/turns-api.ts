@@ -1,0 +1,44 @@
+import type { ContextUse } from "../../agent/model/context-use.js";
+import type { Timeline } from "../../events/folds/timeline/timeline.js";
+import type { TurnLine } from "../../events/folds/timeline/turn-line.js";
+
+export interface TurnPage {
+  /** Newest first. */
+  readonly turns: readonly TurnLine[];
+  /** For the next page; absent when there is nothing older. */
+  readonly before?: number | undefined;
+}
+
+/** What a second run of a turn has shown. */
+export interface Replayed {
+  /** How many events the turn has. */
+  readonly events: number;
+  readonly isSame: boolean;
+  /** The first event that differs. */
+  readonly difference?:
+    | {
+        /** From 1, among the turn's events. */
+        readonly position: number;
+        readonly type: string;
+        /** Where in the event, what is recorded there, and what the second run has there. */
+        readonly fields: readonly { readonly path: string; readonly recorded: string; readonly now: string }[];
+      }
+    | undefined;
+}
+
+/** What happened in a conversation, turn by turn. */
+export interface TurnsApi {
+  /** The turns of a session, newest first; those before the event `before`. @throws {RequestError} 404 */
+  listTurns(key: string, page: { readonly before?: number | undefined; readonly limit: number }): Promise<TurnPage>;
+  /** Everything that took time in a turn, and the results. @throws {RequestError} 404 */
+  timeline(key: string, turnId: string): Promise<Timeline>;
+  /**
+   * Runs a turn again on a home of its own that goes away, with what the model and the tools gave: nobody is asked, nothing is
+   * sent and no file is changed.
+   *
+   * @throws {RequestError} 404; 409 with the reason for a turn that cannot be run again, or while another one is
+   */
+  replayTurn(key: string, turnId: string): Promise<Replayed>;
+  /** What the session's next request takes of what its model can read. @throws {RequestError} 404 */
+  contextUse(key: string): Promise<ContextUse>;
+}

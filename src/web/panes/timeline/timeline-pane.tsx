@@ -1,0 +1,32 @@
+import { titleOf } from "../chats/session-list.js";
+import type { PaneProps } from "../list.js";
+import { placeOfArgument, timelineHash } from "./place.js";
+import { TurnList } from "./turn-list.js";
+import { TurnView } from "./turn-view.js";
+import { timelineWords } from "./words.js";
+
+/** What happened in a chat. Without one in the address it asks which. */
+export function TimelinePane({ world, argument }: PaneProps) {
+  const { key, turnId } = placeOfArgument(argument);
+  if (key === "") return <Chats entries={world.store.known.chats.entries} />;
+  if (turnId === undefined) return <TurnList key={key} world={world} sessionKey={key} />;
+  return <TurnView key={`${key} ${turnId}`} world={world} sessionKey={key} turnId={turnId} />;
+}
+
+function Chats({ entries }: { readonly entries: PaneProps["world"]["store"]["known"]["chats"]["entries"] }) {
+  if (entries.length === 0) return <p class="muted">{timelineWords.t("noChats")}</p>;
+  return (
+    <>
+      <p>{timelineWords.t("choose")}</p>
+      <ul class="cards">
+        {entries.map((entry) => (
+          <li class="card" key={entry.key}>
+            <a class="timeline-chat" href={timelineHash(entry.key)}>
+              {titleOf(entry)}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
