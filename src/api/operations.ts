@@ -58,6 +58,7 @@ export interface OperationPorts {
     readonly chooseModel: BeginningPorts["chooseModel"];
     /** True for a message that begins a fresh conversation. */
     readonly isFreshStart: (content: string) => boolean;
+    readonly retries: Pick<SessionPorts, "again" | "maySpeak">;
   };
   /** Who may talk, and what people have said to questions. */
   readonly people: {
@@ -106,6 +107,7 @@ export function createOperations(ports: OperationPorts): Operations {
   return {
     ...createSessionOperations({
       ...kept,
+      ...work.retries,
       running,
       tasks,
       lifecycle,

@@ -25,6 +25,14 @@ export interface SentMessage {
   readonly status: "accepted" | "duplicate";
 }
 
+export interface RetryTurn {
+  readonly sessionKey: string;
+  /** Of the failed turn. */
+  readonly turnId: string;
+  /** As with `sendMessage`. */
+  readonly messageId?: string | undefined;
+}
+
 export interface OpenSession {
   /** Default: a new one. */
   readonly sessionKey?: string | undefined;
@@ -134,6 +142,11 @@ export interface Commands {
   sendMessage(message: SendMessage): Promise<SentMessage>;
   /** Ends the running turn; resolves with whether there was one. */
   cancelTurn(sessionKey: string): Promise<{ readonly stopped: boolean }>;
+  /**
+   * Tries the last turn again, which has failed. Resolves once that is stored. When the connection is lost before that, it
+   * is asked for again under the same id.
+   */
+  retryTurn(turn: RetryTurn): Promise<SentMessage>;
   /** Creates a session, or says that it exists. */
   openSession(session?: OpenSession): Promise<{ readonly sessionKey: string; readonly reused: boolean }>;
   /** The one with the newest message first. */
@@ -166,6 +179,19 @@ export function createCommands(command: Command): Commands {
     await command(type, { session_key: sessionKey, ...more });
   };
 
+  /** Again and again until the gateway has answered. */
+  const accepted = async (type: string, payload: object, sessionKey: string): Promise<SentMessage> => {
+    for (;;) {
+      try {
+        const read = reader(await command(type, payload));
+        const status = read.text("status") === "duplicate" ? "duplicate" : "accepted";
+        return { messageId: read.text("message_id"), sessionKey, status };
+      } catch (error) {
+        if (!(error instanceof ClientError && error.kind === "lost")) throw error;
+      }
+    }
+  };
+
   return {
     async sendMessage({ sessionKey, content, messageId = newMessageId(), chatId, selectedSkills, attachments, mode }) {
       const payload = {
@@ -177,16 +203,10 @@ export function createCommands(command: Command): Commands {
         attachments,
         mode,
       };
-      for (;;) {
-        try {
-          const read = reader(await command("message_send", payload));
-          const status = read.text("status") === "duplicate" ? "duplicate" : "accepted";
-          return { messageId: read.text("message_id"), sessionKey, status };
-        } catch (error) {
-          if (!(error instanceof ClientError && error.kind === "lost")) throw error;
-        }
-      }
+      return await accepted("message_send", payload, sessionKey);
     },
+    retryTurn: ({ sessionKey, turnId, messageId = newMessageId() }) =>
+      accepted("turn_retry", { session_key: sessionKey, turn_id: turnId, message_id: messageId }, sessionKey),
     async cancelTurn(sessionKey) {
       return { stopped: reader(await command("turn_cancel", { session_key: sessionKey })).flag("stopped") };
     },

@@ -20,6 +20,7 @@ export function messageIn(sessionKey: string, { payload, timestamp }: EventOf<"u
     platformMessageId: payload.platform_message_id,
     quoted: payload.quoted,
     change: payload.change,
+    retry: payload.retry_of === undefined ? undefined : { of: payload.retry_of, by: payload.retry_by ?? "person" },
     receivedAt: Date.parse(timestamp),
   };
 }

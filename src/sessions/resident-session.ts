@@ -6,6 +6,7 @@ import { DocumentPace, sizeOf } from "./document/document-pace.js";
 import { History } from "./history/history.js";
 import { MessageTrail } from "./history/message-trail.js";
 import { PlanTrail } from "./history/plan-trail.js";
+import { RetryTrail } from "./history/retry-trail.js";
 import { TurnTrail } from "./history/turn-trail.js";
 import type { SessionSummary } from "./session.js";
 import type { StoredSession } from "./session-repository.js";
@@ -39,6 +40,8 @@ export interface ResidentSession {
   readonly wanted: WantedModel;
   readonly spending: Spending;
   readonly plan: PlanTrail;
+  /** Whether the last turn can be tried again. */
+  readonly retries: RetryTrail;
 }
 
 /** What the store knows of a session's log. */
@@ -84,6 +87,7 @@ export function newSession(key: string): MutableSession {
     wanted: { label: undefined, thinking: undefined },
     spending: new Spending(),
     plan: new PlanTrail(),
+    retries: new RetryTrail(),
     early: [],
     changed: false,
     logged: { hasImport: false, hasToolRun: false, lastEventId: "", foldedSeq: 0, isCompared: false },
@@ -120,6 +124,7 @@ export function apply(session: MutableSession, event: StoredEvent): void {
   session.messages.apply(event);
   session.spending.apply(event);
   session.plan.apply(event);
+  session.retries.apply(event);
   if (event.type === "agent_state_changed") session.agentState = event.payload.to;
   if (event.type === "settings_changed") session.wanted = wantedAfter(session.wanted, event.payload);
   if (event.type === "turn_execution_start" && session.openTurn[0]?.turn_id !== event.turn_id) session.openTurn = [];

@@ -10,6 +10,7 @@ import { startMemory } from "./background/memory.js";
 import { startNotices } from "./background/notices.js";
 import { startOldDetails } from "./background/old-details.js";
 import { openReactors } from "./background/reactors.js";
+import { startRetries } from "./background/retries.js";
 import { openSchedule } from "./background/schedule.js";
 import { openTasks } from "./background/tasks.js";
 import { openTelemetry } from "./background/telemetry.js";
@@ -95,6 +96,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   await startMemory(options, core, assistant, releases);
   await startOldDetails(options, core, releases);
   startNotices(options, core, assistant, releases);
+  await startRetries(options, core, assistant, releases);
   const beats = { reports: scheduled.reports, deleteSession: api.deleteSession };
   await followHeartbeat(options, core, assistant, beats, releases);
   // Its sessions take nothing until it is through.

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { addUsage, textOf } from "../../events/content.js";
 import { tokensOf, tokensOfResult } from "../../events/content-tokens.js";
 import { planAfter } from "../../events/folds/plan.js";
-import { stateAfter } from "../../events/folds/session-state.js";
+import { isClosed, stateAfter } from "../../events/folds/session-state.js";
 import { modelUseOf, modelUsesOf } from "../../events/model-use.js";
+import { messageIn } from "../../events/queued-message.js";
 import { beginningOf } from "../document/beginning-of.js";
 import { DocumentFold } from "../document/document.js";
 import { roleOf } from "../document/document-line.js";
@@ -15,6 +16,7 @@ import { History } from "../history/history.js";
 import { acceptableName, forUser, summaryText, toAssistantEntry, toUserEntry } from "../history/history-entries.js";
 import { MessageTrail } from "../history/message-trail.js";
 import { PlanTrail } from "../history/plan-trail.js";
+import { RetryTrail } from "../history/retry-trail.js";
 import { TurnTrail } from "../history/turn-trail.js";
 import { KnownAddresses } from "../known-addresses.js";
 import { OpenTurn } from "../open-turn.js";
@@ -34,11 +36,12 @@ export const foldCode: readonly unknown[] = [
     MessageTrail,
     OpenTurn,
     PlanTrail,
+    RetryTrail,
     Spending,
     TurnTrail,
     PackedList,
   ],
-  ...[apply, foldsOf, restoreFolds, stateAfter, planAfter, roleOf, sizeOf],
+  ...[apply, foldsOf, restoreFolds, isClosed, messageIn, stateAfter, planAfter, roleOf, sizeOf],
   ...[beginningOf, acceptableName, forUser, restedEntries, summaryText, toAssistantEntry, toUserEntry],
   ...[addUsage, textOf, tokensOf, tokensOfResult, modelUseOf, modelUsesOf],
 ];

@@ -62,7 +62,8 @@ const handlers: Handlers = {
   session_state_changed: showNotice,
   subagent_state_changed: showNotice,
   user_message_queued(draft, event) {
-    const { message_id, content, channel, sender_name, result_of } = event.payload;
+    const { message_id, content, channel, sender_name, result_of, retry_of } = event.payload;
+    if (retry_of !== undefined) return;
     const shown = plainContent(content);
     if (result_of !== undefined) return showResult(draft, event, shown.text);
     if (findItem(draft, `user:${message_id}`) !== undefined) return;

@@ -20,6 +20,7 @@ import type { Assistant } from "../assistant/assistant.js";
 import { type Core, gatewayKey } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
+import { retryPorts } from "../turns/retry-ports.js";
 import { openSearch } from "./search.js";
 import { createSettings } from "./settings.js";
 import { createSystem } from "./system/system.js";
@@ -65,6 +66,7 @@ export async function openOperations(
       tasks,
       chooseModel: mind.models.choose,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
+      retries: retryPorts(assistant),
     },
     people: {
       pairing: people.pairing,
