@@ -29,7 +29,7 @@ export interface RetryTurn {
   readonly sessionKey: string;
   /** Of the failed turn. */
   readonly turnId: string;
-  /** As with `sendMessage`. */
+  /** As with `sendMessage`. Default: the same for all who want this turn tried again. */
   readonly messageId?: string | undefined;
 }
 
@@ -205,7 +205,7 @@ export function createCommands(command: Command): Commands {
       };
       return await accepted("message_send", payload, sessionKey);
     },
-    retryTurn: ({ sessionKey, turnId, messageId = newMessageId() }) =>
+    retryTurn: ({ sessionKey, turnId, messageId = `msg_again_${turnId}` }) =>
       accepted("turn_retry", { session_key: sessionKey, turn_id: turnId, message_id: messageId }, sessionKey),
     async cancelTurn(sessionKey) {
       return { stopped: reader(await command("turn_cancel", { session_key: sessionKey })).flag("stopped") };

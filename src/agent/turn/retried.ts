@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { inboundWork, queuedEvent } from "../../bus/message-bus.js";
 import type { InboundMessage, Retry } from "../../bus/messages.js";
 import type { Work } from "../../engine/engine.js";
@@ -14,7 +13,7 @@ export function retryMessage(
   { turnId, message }: FailedTurn,
   {
     by,
-    id = retryId(message.sessionKey, turnId),
+    id = `msg_again_${turnId}`,
     now,
   }: { readonly by: Retry["by"]; readonly id?: string | undefined; readonly now: number },
 ): InboundMessage {
@@ -27,10 +26,6 @@ export function retryMessage(
     retry: { of: turnId, by },
     receivedAt: now,
   };
-}
-
-function retryId(sessionKey: string, turnId: string): string {
-  return `msg_retry_${createHash("sha256").update(`${sessionKey}\n${turnId}`).digest("hex").slice(0, 20)}`;
 }
 
 /** The same as a piece of work, with the event that tells about it, for who commits both. */
