@@ -134,6 +134,7 @@ export function queuedEvent(message: InboundMessage, position: number): EventDra
       mode: message.mode ?? "next",
       position,
       ...(message.resultOf === undefined ? {} : { result_of: message.resultOf }),
+      ...(message.answersTo === undefined ? {} : { answers_to_chat: true }),
       ...(message.retry === undefined ? {} : { retry_of: message.retry.of, retry_by: message.retry.by }),
     },
     { source: `channel:${message.channel}`, correlation_id: message.id },
