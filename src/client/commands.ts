@@ -135,13 +135,8 @@ export interface SessionStatus {
   };
 }
 
-/** What a client can ask of the gateway. All reject with {@link ClientError}. */
-export interface Commands {
-  /**
-   * Resolves once the message is stored: from then on it is answered, whatever happens. When the connection is lost
-   * before that, it is sent again under the same id.
-   */
-  sendMessage(message: SendMessage): Promise<SentMessage>;
+/** What a client can do about the turns of a session. */
+interface TurnCommands {
   /** Ends the running turn; resolves with whether there was one. */
   cancelTurn(sessionKey: string): Promise<{ readonly stopped: boolean }>;
   /**
@@ -149,6 +144,15 @@ export interface Commands {
    * is asked for again under the same id.
    */
   retryTurn(turn: RetryTurn): Promise<SentMessage>;
+}
+
+/** What a client can ask of the gateway. All reject with {@link ClientError}. */
+export interface Commands extends TurnCommands {
+  /**
+   * Resolves once the message is stored: from then on it is answered, whatever happens. When the connection is lost
+   * before that, it is sent again under the same id.
+   */
+  sendMessage(message: SendMessage): Promise<SentMessage>;
   /** Creates a session, or says that it exists. */
   openSession(session?: OpenSession): Promise<{ readonly sessionKey: string; readonly reused: boolean }>;
   /** The one with the newest message first. */

@@ -1,12 +1,12 @@
 import type { AgentState, Payload } from "../events/catalogue.js";
 import type { StoredEvent } from "../events/event.js";
+import { RetryTrail } from "../events/retries/trail.js";
 import { newId } from "../util/ids.js";
 import { DocumentFold } from "./document/document.js";
 import { DocumentPace, sizeOf } from "./document/document-pace.js";
 import { History } from "./history/history.js";
 import { MessageTrail } from "./history/message-trail.js";
 import { PlanTrail } from "./history/plan-trail.js";
-import { RetryTrail } from "./history/retry-trail.js";
 import { TurnTrail } from "./history/turn-trail.js";
 import type { SessionSummary } from "./session.js";
 import type { StoredSession } from "./session-repository.js";
@@ -19,8 +19,18 @@ export interface WantedModel {
   readonly thinking: string | undefined;
 }
 
+/** What the session's turns have left. */
+interface Trails {
+  /** What an undo can take back. */
+  readonly turns: TurnTrail;
+  /** Accepted messages whose turn has not ended. */
+  readonly messages: MessageTrail;
+  /** Whether the last turn can be tried again. */
+  readonly retries: RetryTrail;
+}
+
 /** A session in memory: everything in it is a fold over its events, kept up to date while it lives here. */
-export interface ResidentSession {
+export interface ResidentSession extends Trails {
   readonly key: string;
   /** A new one each time the session comes into memory. */
   readonly agentId: string;
@@ -32,16 +42,10 @@ export interface ResidentSession {
   readonly openTurn: readonly StoredEvent[];
   /** Above 1 when an earlier life of the session was deleted; 0 as long as there are no events. */
   readonly firstSequence: number;
-  /** What an undo can take back. */
-  readonly turns: TurnTrail;
-  /** Accepted messages whose turn has not ended. */
-  readonly messages: MessageTrail;
   /** What was chosen for this session. */
   readonly wanted: WantedModel;
   readonly spending: Spending;
   readonly plan: PlanTrail;
-  /** Whether the last turn can be tried again. */
-  readonly retries: RetryTrail;
 }
 
 /** What the store knows of a session's log. */

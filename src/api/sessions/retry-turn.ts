@@ -1,7 +1,7 @@
-import { retryMessage, whyNotAgain } from "../../agent/turn/retried.js";
 import type { InboundMessage, Retry } from "../../bus/messages.js";
 import type { Engine } from "../../engine/engine.js";
 import { RequestError } from "../../errors.js";
+import { retryMessage, whyNotAgain } from "../../events/retries/message.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import type { SendOutcome } from "../messages/messages-api.js";
 import { assertSession } from "./assert-session.js";

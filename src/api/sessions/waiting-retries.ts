@@ -1,7 +1,7 @@
-import { type RetryTimes, readWaitingRetry, type WaitingTurn } from "../../agent/turn/waiting-retry.js";
 import type { Records } from "../../engine/engine.js";
 import { messageOf, RequestError } from "../../errors.js";
 import type { EventConsumer } from "../../events/bus/system-bus.js";
+import { type RetryTimes, readWaitingRetry, type WaitingTurn } from "../../events/retries/waiting.js";
 import type { Logger } from "../../log.js";
 import { backoffMs, jittered } from "../../util/async/backoff.js";
 import { linked } from "../../util/async/linked.js";

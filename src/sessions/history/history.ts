@@ -102,8 +102,7 @@ export class History {
   apply(event: StoredEvent): void {
     switch (event.type) {
       case "user_message_queued": {
-        const { message_id, channel, sender_id, sender_name, retry_of } = event.payload;
-        if (retry_of !== undefined) return;
+        const { message_id, channel, sender_id, sender_name } = event.payload;
         const [oldest] = this.#senders.keys();
         if (this.#senders.size >= maxSenders && oldest !== undefined) this.#senders.delete(oldest);
         this.#senders.set(message_id, { channel, senderId: sender_id, name: sender_name ?? sender_id });

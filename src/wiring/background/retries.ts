@@ -1,6 +1,6 @@
-import { waitingRetries } from "../../agent/turn/waiting-retry.js";
 import { retryTurn } from "../../api/sessions/retry-turn.js";
 import { WaitingRetries } from "../../api/sessions/waiting-retries.js";
+import { waitingRetries } from "../../events/retries/waiting.js";
 import type { Releases } from "../../util/async/releases.js";
 import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";

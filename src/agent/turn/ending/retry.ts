@@ -2,8 +2,8 @@ import type { InboundMessage } from "../../../bus/messages.js";
 import type { Count } from "../../../engine/engine.js";
 import type { ProviderError, ProviderErrorKind } from "../../../errors.js";
 import type { Payload } from "../../../events/catalogue.js";
+import { waitingRetry } from "../../../events/retries/waiting.js";
 import { commandOf } from "../../commands/chat-command.js";
-import { waitingRetry } from "../waiting-retry.js";
 
 /** What the end of a failed turn says about trying it again. */
 export type RetryOffer = Pick<Payload<"turn_execution_failed">, "retry" | "retry_until">;

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Count } from "../../engine/engine.js";
 
 /** The records of the failed turns that wait for their provider. */
 export const waitingRetries = "waiting_retries";
@@ -21,7 +20,7 @@ const names = z.tuple([z.string(), z.string(), z.string()]);
 const times = z.object({ after: z.number(), until: z.number() });
 
 /** The record as a count: it is written together with the end of the turn, or not at all. */
-export function waitingRetry({ sessionKey, turnId, provider }: WaitingTurn, { after, until }: RetryTimes): Count {
+export function waitingRetry({ sessionKey, turnId, provider }: WaitingTurn, { after, until }: RetryTimes) {
   return { kind: waitingRetries, id: JSON.stringify([sessionKey, turnId, provider]), add: { after, until } };
 }
 

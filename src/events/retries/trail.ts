@@ -1,6 +1,6 @@
-import type { StoredEvent } from "../../events/event.js";
-import { isClosed } from "../../events/folds/session-state.js";
-import { messageIn } from "../../events/queued-message.js";
+import type { StoredEvent } from "../event.js";
+import { isClosed } from "../folds/session-state.js";
+import { messageIn } from "../queued-message.js";
 
 /** What the log tells of the message that a turn began with. */
 export type AskedMessage = ReturnType<typeof messageIn>;
