@@ -32,7 +32,7 @@ export async function retryTurn(
   const { failed } = retries;
   if (why !== undefined) throw refused(why.code, why.sentence);
   if (failed === undefined) throw new Error("A turn that can be tried again is not there");
-  // Whoever has written since wants no answer that comes by itself.
+  // Somebody has written since, and wants no answer that comes by itself.
   if (by === "gateway" && !failed.waits) throw refused("not_waiting", `The turn ${turnId} does not wait any more.`);
   const message = retryMessage(failed, { by, id: messageId, now: Date.now() });
   if (!maySpeak(message)) throw refused("not_allowed", `Who had asked in ${sessionKey} may not talk there any more.`);

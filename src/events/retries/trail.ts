@@ -2,7 +2,7 @@ import type { StoredEvent } from "../event.js";
 import { isClosed } from "../folds/session-state.js";
 import { messageIn } from "../queued-message.js";
 
-/** What the log tells of the message that a turn began with. */
+/** What the log says about the message that a turn began with. */
 export type AskedMessage = ReturnType<typeof messageIn>;
 
 /** A failed turn that can be tried again. */
