@@ -18,6 +18,7 @@ export type {
   MessageMode,
   OutboundMessage,
   Quoted,
+  Retry,
   Silence,
 } from "./bus/messages.js";
 export type {

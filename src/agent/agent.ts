@@ -87,7 +87,12 @@ async function answerCommand(
 ): Promise<void> {
   const message = delivery.work.body;
   const log = commandLog(options, delivery, session.agentId, session.messages.queued.get(message.id));
-  const { reply, events } = await runCommand(command, { ports, session, message, log, signal });
+  const {
+    reply,
+    events,
+    emit = [],
+    accepted = [],
+  } = await runCommand(command, { ports, session, message, log, signal });
   const notice = noticeMessage(log, reply);
   const replies = ports.chat.replies(message, log.turnId, reply, log.turnId);
   const { attempt } = delivery;
@@ -101,7 +106,8 @@ async function answerCommand(
     durationMs: 0,
   });
   const before = [start, ...withoutStates(log, begun), ...events.map((event) => log.adopt(event)), notice.draft];
-  await log.commit([...before, ...queuedReplies(log, replies), ...withoutStates(log, ended)], replies);
+  const after = [...queuedReplies(log, replies), ...withoutStates(log, ended), ...accepted];
+  await log.commit([...before, ...after], [...replies, ...emit]);
 }
 
 /** A command is answered at once: no state is worth telling. */

@@ -62,6 +62,7 @@ export interface OperationPorts {
     readonly isFreshStart: (content: string) => boolean;
     readonly replay: TurnPorts["replay"];
     readonly contextUse: TurnPorts["contextUse"];
+    readonly retries: Pick<SessionPorts, "again" | "maySpeak">;
   };
   /** Who may talk, and what people have said to questions. */
   readonly people: {
@@ -111,6 +112,7 @@ export function createOperations(ports: OperationPorts): Operations {
   return {
     ...createSessionOperations({
       ...kept,
+      ...work.retries,
       running,
       tasks,
       lifecycle,

@@ -62,7 +62,8 @@ export function createMessageBus(engine: Pick<Engine, "accept" | "refuse" | "con
   };
 }
 
-function inboundWork(message: InboundMessage): Work<"inbound"> {
+/** An inbound message as a piece of work: its lane is its session. */
+export function inboundWork(message: InboundMessage): Work<"inbound"> {
   const { id, sessionKey, dedupId } = message;
   return { queue: "inbound", id, key: sessionKey, sessionKey, dedupId, body: message };
 }
@@ -133,6 +134,8 @@ export function queuedEvent(message: InboundMessage, position: number): EventDra
       mode: message.mode ?? "next",
       position,
       ...(message.resultOf === undefined ? {} : { result_of: message.resultOf }),
+      ...(message.answersTo === undefined ? {} : { answers_to_chat: true }),
+      ...(message.retry === undefined ? {} : { retry_of: message.retry.of, retry_by: message.retry.by }),
     },
     { source: `channel:${message.channel}`, correlation_id: message.id },
   );

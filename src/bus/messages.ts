@@ -59,6 +59,8 @@ export interface InboundMessage {
   readonly taskId?: string | undefined;
   /** Set when this brings back what happened to a task: the gateway's words, in the name of the one who asked for it. */
   readonly resultOf?: string | undefined;
+  /** Set when a failed turn is tried again: its sender's name is on it, and it has no content of its own. */
+  readonly retry?: Retry | undefined;
   /** Where those parts of the content came from that others wrote, and that are marked as theirs already. */
   readonly mixed?: readonly string[] | undefined;
   /**
@@ -77,6 +79,12 @@ export interface InboundMessage {
   readonly silence?: Silence | undefined;
   /** Unix ms. */
   readonly receivedAt: number;
+}
+
+/** The failed turn that is tried again, and whether a person wants it or the gateway does it by itself. */
+export interface Retry {
+  readonly of: string;
+  readonly by: "person" | "gateway";
 }
 
 /** A chat on a platform. */

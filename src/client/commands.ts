@@ -27,6 +27,14 @@ export interface SentMessage {
   readonly status: "accepted" | "duplicate";
 }
 
+export interface RetryTurn {
+  readonly sessionKey: string;
+  /** Of the failed turn. */
+  readonly turnId: string;
+  /** As with `sendMessage`. Default: the same for all who want this turn tried again. */
+  readonly messageId?: string | undefined;
+}
+
 export interface OpenSession {
   /** Default: a new one. */
   readonly sessionKey?: string | undefined;
@@ -127,15 +135,24 @@ export interface SessionStatus {
   };
 }
 
+/** What a client can do about the turns of a session. */
+interface TurnCommands {
+  /** Ends the running turn; resolves with whether there was one. */
+  cancelTurn(sessionKey: string): Promise<{ readonly stopped: boolean }>;
+  /**
+   * Tries the last turn again, which has failed. Resolves once that is stored. When the connection is lost before that, it
+   * is asked for again under the same id.
+   */
+  retryTurn(turn: RetryTurn): Promise<SentMessage>;
+}
+
 /** What a client can ask of the gateway. All reject with {@link ClientError}. */
-export interface Commands {
+export interface Commands extends TurnCommands {
   /**
    * Resolves once the message is stored: from then on it is answered, whatever happens. When the connection is lost
    * before that, it is sent again under the same id.
    */
   sendMessage(message: SendMessage): Promise<SentMessage>;
-  /** Ends the running turn; resolves with whether there was one. */
-  cancelTurn(sessionKey: string): Promise<{ readonly stopped: boolean }>;
   /** Creates a session, or says that it exists. */
   openSession(session?: OpenSession): Promise<{ readonly sessionKey: string; readonly reused: boolean }>;
   /** The one with the newest message first. */
@@ -168,6 +185,19 @@ export function createCommands(command: Command): Commands {
     await command(type, { session_key: sessionKey, ...more });
   };
 
+  /** Again and again until the gateway has answered. */
+  const accepted = async (type: string, payload: object, sessionKey: string): Promise<SentMessage> => {
+    for (;;) {
+      try {
+        const read = reader(await command(type, payload));
+        const status = read.text("status") === "duplicate" ? "duplicate" : "accepted";
+        return { messageId: read.text("message_id"), sessionKey, status };
+      } catch (error) {
+        if (!(error instanceof ClientError && error.kind === "lost")) throw error;
+      }
+    }
+  };
+
   return {
     async sendMessage({ sessionKey, messageId = newMessageId(), chatId, selectedSkills, alsoToChat, ...rest }) {
       const payload = {
@@ -178,16 +208,10 @@ export function createCommands(command: Command): Commands {
         selected_skills: selectedSkills,
         also_to_chat: alsoToChat,
       };
-      for (;;) {
-        try {
-          const read = reader(await command("message_send", payload));
-          const status = read.text("status") === "duplicate" ? "duplicate" : "accepted";
-          return { messageId: read.text("message_id"), sessionKey, status };
-        } catch (error) {
-          if (!(error instanceof ClientError && error.kind === "lost")) throw error;
-        }
-      }
+      return await accepted("message_send", payload, sessionKey);
     },
+    retryTurn: ({ sessionKey, turnId, messageId = `msg_again_${turnId}` }) =>
+      accepted("turn_retry", { session_key: sessionKey, turn_id: turnId, message_id: messageId }, sessionKey),
     async cancelTurn(sessionKey) {
       return { stopped: reader(await command("turn_cancel", { session_key: sessionKey })).flag("stopped") };
     },

@@ -6,6 +6,7 @@ import { readOpenEnds } from "./folds/open-ends.js";
 /** Fields of payloads that hold ids of ours. Ids that a provider gave stay: they are in what the model sees. */
 const idFields = [
   "message_id",
+  "retry_of",
   "partial_message_id",
   "tool_execution_id",
   "outbound_id",

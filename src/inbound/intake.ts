@@ -34,7 +34,7 @@ export interface IntakePorts {
   readonly store: {
     readonly bus: MessageBus;
     /** What arrives while its session is being deleted is for the next one. */
-    readonly lives: Pick<SessionLives, "runOrAgain">;
+    readonly lives: Pick<SessionLives, "run" | "runOrAgain">;
     readonly waiting: Engine["waiting"];
     /** The disk takes writes. */
     readonly isWritable: () => boolean;
@@ -129,6 +129,21 @@ export class Intake {
         return await lanes.accept({ ...message, attachments: await take() }, life);
       }),
     );
+    return acceptance.status;
+  }
+
+  /**
+   * Has a failed turn tried again, in the present life of its session only. `mayStill` is asked once that cannot end
+   * unnoticed any more, and throws where it has to stay as it is.
+   *
+   * @throws {EngineError} `fenced` while the session is being deleted
+   */
+  async again(message: InboundMessage, mayStill: () => Promise<void>): Promise<"accepted" | "duplicate"> {
+    const { lives } = this.#ports.store;
+    const acceptance = await lives.run(message.sessionKey, async (life) => {
+      await mayStill();
+      return await this.#lanes.accept(message, life);
+    });
     return acceptance.status;
   }
 

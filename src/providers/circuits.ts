@@ -32,9 +32,12 @@ export interface Circuits {
    * @throws {ProviderError} `circuit_open`, with the time until it may be tried, and then nothing is sent
    */
   guard(provider: Provider): Provider;
+  /** This provider answers again: of each of its circuits that is open the next call decides, however long that would be. */
+  mayTry(provider: string): void;
 }
 
 interface Circuit {
+  readonly provider: string;
   state: CircuitState;
   faults: number;
   openedAt: number;
@@ -45,8 +48,9 @@ export function createCircuits(options: CircuitOptions = {}): Circuits {
   const { faults: maxFaults = 5, openMs = 30_000, now = Date.now, onChange = () => {} } = options;
   const circuits = new Map<string, Circuit>();
 
-  const circuitOf = (key: string): Circuit => {
-    const circuit = circuits.get(key) ?? { state: "closed", faults: 0, openedAt: 0, lastFault: "" };
+  const circuitOf = (provider: string, model: string): Circuit => {
+    const key = `${provider}/${model}`;
+    const circuit = circuits.get(key) ?? { provider, state: "closed", faults: 0, openedAt: 0, lastFault: "" };
     circuits.set(key, circuit);
     return circuit;
   };
@@ -58,7 +62,7 @@ export function createCircuits(options: CircuitOptions = {}): Circuits {
   ): AsyncGenerator<ProviderChunk> {
     const { name } = provider;
     const { model } = request;
-    const circuit = circuitOf(`${name}/${model}`);
+    const circuit = circuitOf(name, model);
     const to = (state: CircuitState, reason?: string): void => {
       const from = circuit.state;
       if (from === state) return;
@@ -105,6 +109,10 @@ export function createCircuits(options: CircuitOptions = {}): Circuits {
       name: provider.name,
       stream: (request, signal) => stream(provider, request, signal),
     }),
+    mayTry(name) {
+      for (const circuit of circuits.values())
+        if (circuit.provider === name && circuit.state === "open") circuit.openedAt = now() - openMs;
+    },
   };
 }
 

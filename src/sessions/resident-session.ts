@@ -1,5 +1,6 @@
 import type { AgentState, Payload } from "../events/catalogue.js";
 import type { StoredEvent } from "../events/event.js";
+import { RetryTrail } from "../events/retries/trail.js";
 import { newId } from "../util/ids.js";
 import { DocumentFold } from "./document/document.js";
 import { DocumentPace, sizeOf } from "./document/document-pace.js";
@@ -18,8 +19,18 @@ export interface WantedModel {
   readonly thinking: string | undefined;
 }
 
+/** What the session's turns have left. */
+interface Trails {
+  /** What an undo can take back. */
+  readonly turns: TurnTrail;
+  /** Accepted messages whose turn has not ended. */
+  readonly messages: MessageTrail;
+  /** Whether the last turn can be tried again. */
+  readonly retries: RetryTrail;
+}
+
 /** A session in memory: everything in it is a fold over its events, kept up to date while it lives here. */
-export interface ResidentSession {
+export interface ResidentSession extends Trails {
   readonly key: string;
   /** A new one each time the session comes into memory. */
   readonly agentId: string;
@@ -31,10 +42,6 @@ export interface ResidentSession {
   readonly openTurn: readonly StoredEvent[];
   /** Above 1 when an earlier life of the session was deleted; 0 as long as there are no events. */
   readonly firstSequence: number;
-  /** What an undo can take back. */
-  readonly turns: TurnTrail;
-  /** Accepted messages whose turn has not ended. */
-  readonly messages: MessageTrail;
   /** What was chosen for this session. */
   readonly wanted: WantedModel;
   readonly spending: Spending;
@@ -84,6 +91,7 @@ export function newSession(key: string): MutableSession {
     wanted: { label: undefined, thinking: undefined },
     spending: new Spending(),
     plan: new PlanTrail(),
+    retries: new RetryTrail(),
     early: [],
     changed: false,
     logged: { hasImport: false, hasToolRun: false, lastEventId: "", foldedSeq: 0, isCompared: false },
@@ -120,6 +128,7 @@ export function apply(session: MutableSession, event: StoredEvent): void {
   session.messages.apply(event);
   session.spending.apply(event);
   session.plan.apply(event);
+  session.retries.apply(event);
   if (event.type === "agent_state_changed") session.agentState = event.payload.to;
   if (event.type === "settings_changed") session.wanted = wantedAfter(session.wanted, event.payload);
   if (event.type === "turn_execution_start" && session.openTurn[0]?.turn_id !== event.turn_id) session.openTurn = [];

@@ -68,6 +68,8 @@ export interface Additions {
 export interface Pauses {
   /** Before a model is asked again; each further one is twice as long. Default 1000. */
   readonly modelRetryMs?: number | undefined;
+  /** Before a provider that was down is asked whether it answers; each further one is twice as long. Default 5000. */
+  readonly providerCheckMs?: number | undefined;
   /** How long channels wait for their platform's word on a send. Default: each as it sees fit. */
   readonly sendTimeoutMs?: number | undefined;
   /** Before a send is tried again; each further one is twice as long. Default 1000. */

@@ -11,6 +11,7 @@ import { startNotices } from "./background/notices.js";
 import { startOldDetails } from "./background/old-details.js";
 import { startPassingOn } from "./background/pass-on.js";
 import { openReactors } from "./background/reactors.js";
+import { startRetries } from "./background/retries.js";
 import { openSchedule } from "./background/schedule.js";
 import { openTasks } from "./background/tasks.js";
 import { openTelemetry } from "./background/telemetry.js";
@@ -97,6 +98,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   await startOldDetails(options, core, releases);
   startNotices(options, core, assistant, releases);
   await startPassingOn(options, core, assistant, presence, releases);
+  await startRetries(options, core, assistant, releases);
   const beats = { reports: scheduled.reports, deleteSession: api.deleteSession };
   await followHeartbeat(options, core, assistant, beats, releases);
   // Its sessions take nothing until it is through.

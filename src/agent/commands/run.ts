@@ -3,6 +3,7 @@ import { toFreshStart } from "../session-state.js";
 import { type ChatCommand, commands, type UnknownCommand } from "./chat-command.js";
 import { runModelCommand } from "./model.js";
 import { runPlanCommand } from "./plan.js";
+import { runRetryCommand } from "./retry.js";
 import type { CommandOutcome, CommandScope } from "./scope.js";
 import { undoLast } from "./undo.js";
 import { runUsageCommand } from "./usage.js";
@@ -31,6 +32,8 @@ export async function runCommand(command: ChatCommand | UnknownCommand, scope: C
     }
     case "undo":
       return undoLast(log, session, message, ports.chat.isOwner);
+    case "retry":
+      return runRetryCommand(scope);
     case "stop": {
       const stopped = await ports.tasks.stop(session.key);
       const what = stopped === 1 ? "one sub-agent" : `${stopped} sub-agents`;

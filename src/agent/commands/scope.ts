@@ -1,4 +1,5 @@
 import type { InboundMessage } from "../../bus/messages.js";
+import type { Work } from "../../engine/engine.js";
 import type { EventDraft } from "../../events/event.js";
 import type { ResidentSession } from "../../sessions/resident-session.js";
 import type { AgentPorts } from "../ports.js";
@@ -16,4 +17,7 @@ export interface CommandScope {
 export interface CommandOutcome {
   readonly reply: string;
   readonly events: readonly EventDraft[];
+  /** What is accepted together with the answer, and the events that tell about it. */
+  readonly emit?: readonly Work[];
+  readonly accepted?: readonly EventDraft[];
 }

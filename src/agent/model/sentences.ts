@@ -59,6 +59,12 @@ function unreachedPart(unreached: Unreached, provider: string): string {
   }
 }
 
+/** The same where nobody has to send it again. */
+export function triedAgain(sentence: string): string {
+  const told = sentence.replace(/ ?Please try again[^.]*\./g, "");
+  return `${told} I will try it again by myself when the model answers.`;
+}
+
 /** Speaks to an owner who reads it, instead of about them. */
 export function toReader(sentence: string, isOwner: boolean): string {
   if (!isOwner) return sentence;

@@ -9,6 +9,7 @@ import { closeInterrupted } from "../calls/call-ends.js";
 import { failureText, sentenceFor, stopped, toReader } from "../model/sentences.js";
 import { closeQuestions } from "../questions/human-input.js";
 import { toActive, toRest } from "../session-state.js";
+import { offerOf } from "./ending/retry.js";
 import { textForChat } from "./ending/silence.js";
 import { queuedReplies } from "./own-words.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
@@ -47,12 +48,20 @@ export function beginAttempt(
   messageIds: readonly string[],
   earlier: EarlierAttempts | undefined,
 ): { readonly begin: EventDraft[]; readonly states: readonly EventDraft[] } {
-  const queuedMs = Math.max(0, Date.now() - delivery.work.body.receivedAt);
+  const { receivedAt, retry } = delivery.work.body;
+  const queuedMs = Math.max(0, Date.now() - receivedAt);
   const { turnId, attempt } = log;
   const begin: EventDraft[] = [];
   // An attempt that fails for a reason of its own has told its begin already.
   if (earlier?.attempt !== attempt)
-    begin.push(log.draft("turn_execution_start", { message_ids: [...messageIds], queued_ms: queuedMs, attempt }));
+    begin.push(
+      log.draft("turn_execution_start", {
+        message_ids: [...messageIds],
+        queued_ms: queuedMs,
+        attempt,
+        ...(retry === undefined ? {} : { retry_of: retry.of }),
+      }),
+    );
   begin.push(...toActive(log, session.document.state));
   if (machines.turn().turnId === "")
     begin.push(...log.stored(machines.feed({ kind: "restarted", lastState: session.agentState }).stored));
@@ -67,7 +76,9 @@ export async function buryTurn(scope: BuryScope, code: ErrorCode): Promise<void>
   const { channel, senderId } = scope.delivery.work.body;
   const sentence = sentenceFor(code);
   const shown = toReader(sentence, true);
-  const outcome = { end: "failed", code, category: "runtime", message: shown, recoverable: false } as const;
+  // A session that cannot be read knows of no turn that could be tried again.
+  const offer = scope.session.retries === undefined ? {} : offerOf(scope.delivery.work.body, hasEntered(scope));
+  const outcome = { end: "failed", code, category: "runtime", message: shown, recoverable: false, ...offer } as const;
   const text = failureText(sentence, turnId, scope.ports.chat.isOwner(channel, senderId));
   const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, text, "error");
   await log.bury(shown, drafts, replies);
@@ -81,6 +92,15 @@ export async function cancelTurn(scope: BuryScope): Promise<void> {
   const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, stopped, "aborted");
   await log.commit(drafts, replies);
   await leaveStanding(scope, replies, turnId);
+}
+
+/** What the turn was asked is in the context by now, from this attempt, one before or the turn that it tries again. */
+function hasEntered({ session, delivery }: Pick<BuryScope, "session" | "delivery">): boolean {
+  const { retry } = delivery.work.body;
+  return (
+    session.retries?.hasEntered === true ||
+    (retry !== undefined && session.retries?.turnFor(retry.of)?.hasEntered === true)
+  );
 }
 
 function turnIdOf({ session, delivery }: BuryScope): string {

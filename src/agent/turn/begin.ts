@@ -8,6 +8,7 @@ import { toFreshStart } from "../session-state.js";
 import { beginAttempt } from "./attempt.js";
 import type { LoopEnd } from "./ending/loop-end.js";
 import type { LiveTurn } from "./live-turn.js";
+import { asAsked, retriedBy } from "./retried.js";
 import { addedMessages, firstMessage } from "./user-message.js";
 
 /** What shapes a turn's answers besides the session. */
@@ -26,7 +27,10 @@ export function hasBegun({ earlier }: LiveTurn): boolean {
  * is as it was.
  */
 export async function withEdits(turn: LiveTurn): Promise<InboundMessage> {
-  const message = turn.scope.delivery.work.body;
+  const { body } = turn.scope.delivery.work;
+  // An edit of what had failed is a correction, which comes after it.
+  if (body.retry !== undefined) return asAsked(body, retriedBy(turn));
+  const message = body;
   const change = hasBegun(turn) ? undefined : (await turn.mailbox.takeChanges(message)).at(-1);
   if (change === undefined) return message;
   if (change.change === "deleted") return { ...message, change: "deleted" };
@@ -71,7 +75,8 @@ export async function beginTurn(turn: LiveTurn, message: InboundMessage): Promis
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...toFreshStart(log, state, "active")]);
   }
-  const isInContext = hasBegun(turn) || session.messages.entered.has(message.id);
+  const isInContext =
+    hasBegun(turn) || retriedBy(turn)?.hasEntered === true || session.messages.entered.has(message.id);
   if (!isInContext) begin.push(...(await firstMessage(scope, log, message, skills, missingTools)));
   begin.push(...(await addedMessages(scope, log, burst, skills, 1)));
   await log.append([...begin, ...states]);

@@ -18,7 +18,7 @@ export interface TurnScope {
 /** What is left when even the session cannot be read. */
 export interface BuryScope extends Omit<TurnScope, "session"> {
   readonly session: Pick<ResidentSession, "agentId" | "agentState" | "openTurn"> &
-    Partial<Pick<ResidentSession, "history">> & {
+    Partial<Pick<ResidentSession, "history" | "retries">> & {
       readonly messages: Pick<ResidentSession["messages"], "queued">;
       readonly document: { readonly state: string };
     };

@@ -7,6 +7,7 @@ import { beginIteration, beginTurn, dropTurn, hasBegun, refuseTurn, withEdits } 
 import { endTurn } from "./ending/end.js";
 import { type Answered, finalEnd, interruptedEnd, type LoopEnd, limitEnd } from "./ending/loop-end.js";
 import { type LiveTurn, openLiveTurn } from "./live-turn.js";
+import { isOutdated } from "./retried.js";
 import type { TurnScope } from "./scope.js";
 import { chooseModels, TurnModel } from "./turn-model.js";
 
@@ -35,7 +36,7 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
 async function runLoop(turn: LiveTurn): Promise<LoopEnd> {
   const { earlier, budget, interruption, scope } = turn;
   const message = await withEdits(turn);
-  if (message.change === "deleted") return await dropTurn(turn);
+  if (message.change === "deleted" || isOutdated(turn)) return await dropTurn(turn);
   const exceeded = hasBegun(turn) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(turn, exceeded);
 

@@ -54,6 +54,7 @@ export const commandParams = {
     alsoToChat: z.boolean().optional(),
   }),
   turn_cancel: session,
+  turn_retry: session.extend({ turnId: z.string().min(1).max(200), messageId: z.string().min(1).max(200).optional() }),
   session_open: z.object({
     sessionKey: sessionKey.optional(),
     title: title.optional(),

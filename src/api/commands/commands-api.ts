@@ -16,6 +16,7 @@ interface KeptSessionResults {
 export interface CommandResults extends KeptSessionResults {
   readonly message_send: SendOutcome & { readonly sessionKey: string };
   readonly turn_cancel: Awaited<ReturnType<SessionsApi["stopTurn"]>>;
+  readonly turn_retry: SendOutcome & { readonly sessionKey: string };
   readonly session_open: { readonly sessionKey: string; readonly reused: boolean };
   readonly session_delete: { readonly sessionKey: string };
   readonly session_title_set: { readonly sessionKey: string; readonly title: string };

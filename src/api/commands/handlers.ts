@@ -10,6 +10,7 @@ export type Commanded = Pick<
   GatewayApi,
   | "send"
   | "stopTurn"
+  | "retryTurn"
   | "createSession"
   | "listSessions"
   | "searchSessions"
@@ -33,6 +34,7 @@ function handlersOver(operations: Commanded): Handlers {
   return {
     message_send: async (request) => ({ ...(await operations.send(request)), sessionKey: request.sessionKey }),
     turn_cancel: ({ sessionKey }) => operations.stopTurn(sessionKey),
+    turn_retry: async (wanted) => ({ ...(await operations.retryTurn(wanted)), sessionKey: wanted.sessionKey }),
     async session_open({ sessionKey, ...rest }) {
       const { key, reused } = await operations.createSession({ key: sessionKey, ...rest });
       return { sessionKey: key, reused };
@@ -95,6 +97,10 @@ export function commandsOver({ request }: CommandAsker<CommandResults>): Command
       return { messageId, status };
     },
     stopTurn: (sessionKey) => request("turn_cancel", { sessionKey }),
+    async retryTurn(wanted) {
+      const { messageId, status } = await request("turn_retry", wanted);
+      return { messageId, status };
+    },
     async createSession({ key, ...options }) {
       const { sessionKey, reused } = await request("session_open", { sessionKey: key, ...options });
       return { key: sessionKey, reused };

@@ -11,11 +11,12 @@ import { type BeginningPorts, beginSession, titleEvent } from "./beginning.js";
 import type { DeletionPorts, Deletions } from "./deletions.js";
 import type { Lifecycle } from "./lifecycle.js";
 import { listSessions, told } from "./listed-sessions.js";
+import { type RetryPorts, retryTurn } from "./retry-turn.js";
 import { readSessionStatus, type SessionStatusPorts } from "./session-status.js";
 import type { SessionsApi } from "./sessions-api.js";
 import { toSessionUsage } from "./usage.js";
 
-export interface SessionPorts {
+export interface SessionPorts extends Pick<RetryPorts, "again" | "maySpeak"> {
   readonly engine: Engine;
   readonly sessions: SessionStore;
   readonly running: RunningTurns;
@@ -74,6 +75,7 @@ export function createSessionOperations(ports: SessionPorts): SessionsApi {
       // The turn stops what it has started; without one there may still be sub-agents at work.
       return { stopped: running.stop(key, "stop") || (await tasks.stop(key)) > 0 };
     },
+    retryTurn: (wanted) => retryTurn(ports, wanted, "person"),
     abortSession: (key) => lifecycle.abort(key),
     completeSession: (key) => lifecycle.complete(key),
     forkSession: (key, at) => lifecycle.fork(key, at),

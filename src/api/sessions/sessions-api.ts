@@ -1,6 +1,7 @@
 import type { BudgetUsage } from "../../budgets/report.js";
 import type { Usage } from "../../events/content.js";
 import type { SessionDocument } from "../../sessions/session.js";
+import type { SendOutcome } from "../messages/messages-api.js";
 import type { KeptSessionsApi } from "./kept-sessions-api.js";
 
 export interface SessionStatus {
@@ -52,6 +53,13 @@ export interface ForkedFrom {
   readonly seq: number;
 }
 
+/** Which turn is to be tried again. */
+export interface RetryWish {
+  readonly sessionKey: string;
+  readonly turnId: string;
+  readonly messageId?: string | undefined;
+}
+
 /** The conversations: what there is, and where each begins and ends. */
 export interface SessionsApi extends KeptSessionsApi {
   /** Creates the session, or says that it exists. Without a key: `webui:<8 hex>`. */
@@ -70,6 +78,13 @@ export interface SessionsApi extends KeptSessionsApi {
   renameSession(key: string, title: string): Promise<void>;
   /** Ends the running turn, if any. Resolves with whether there was one. @throws {RequestError} 404 */
   stopTurn(key: string): Promise<{ readonly stopped: boolean }>;
+  /**
+   * Tries the last turn again, which has failed: as a new turn over the same message, whose calls that were run are not
+   * run again. The same message id again changes nothing; without one each turn has its own.
+   *
+   * @throws {RequestError} 404; 409 `already_retried`, `not_failed`, `not_last`, or `turn_running` while something waits
+   */
+  retryTurn(wanted: RetryWish): Promise<SendOutcome>;
   /**
    * Ends the running turn, and with it the session: what waited is cancelled, and nothing more is taken but `/new`.
    *

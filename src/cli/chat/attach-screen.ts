@@ -60,7 +60,8 @@ export class AttachScreen {
     turn_execution_cancelled: (event) => this.#showEnd(event),
   };
 
-  #showQueued({ content, sender_name, result_of }: Payload<"user_message_queued">): void {
+  #showQueued({ content, sender_name, result_of, retry_of }: Payload<"user_message_queued">): void {
+    if (retry_of !== undefined) return;
     if (result_of !== undefined) {
       this.#lines.line(`· ${textOf(content).split("\n")[0]}`);
       return;

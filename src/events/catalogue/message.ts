@@ -21,6 +21,12 @@ export const messageEvents = {
     position: count,
     /** Set when this brings back what happened to a sub-agent's task. */
     result_of: optionalText,
+    /** The answer is said in the chat of the session, too. */
+    answers_to_chat: z.boolean().optional(),
+    /** Set when nobody has written anything: the failed turn that is tried again, with the messages that it had. */
+    retry_of: optionalText,
+    /** Who has it tried again: a person, or the gateway by itself. */
+    retry_by: z.enum(["person", "gateway"]).optional(),
   }),
   user_message: spec("message", {
     message_id: text,

@@ -4,7 +4,13 @@ import { both, category, count, discarded, modelUse, optionalText, spec, text } 
 
 /** How a turn went on and ended, and what it is called. */
 export const turnEvents = {
-  turn_execution_start: spec("turn", { message_ids: z.array(text), queued_ms: count, attempt: count }),
+  turn_execution_start: spec("turn", {
+    message_ids: z.array(text),
+    queued_ms: count,
+    attempt: count,
+    /** The failed turn that is tried again. */
+    retry_of: optionalText,
+  }),
   turn_iteration_start: spec("turn", { iteration: count, max_iterations: count, model: text }, { detail: true }),
   skill_matched: spec("turn", {
     skills: z.array(z.object({ name: text, source: text, chars: count, truncated: z.boolean() })),
@@ -54,6 +60,10 @@ export const turnEvents = {
       usage,
       duration_ms: count,
       discarded,
+      /** It can be tried again; `waits`: the gateway does so by itself once the provider answers. */
+      retry: z.enum(["offered", "waits"]).optional(),
+      /** Until when it waits for that, ISO 8601. */
+      retry_until: optionalText,
     },
     { terminal: true, ...both },
   ),

@@ -62,7 +62,7 @@ export type TurnEnd =
     }
   | ({ readonly end: "failed" } & Pick<
       Payload<"turn_execution_failed">,
-      "code" | "category" | "message" | "recoverable"
+      "code" | "category" | "message" | "recoverable" | "retry" | "retry_until"
     >)
   | {
       readonly end: "cancelled";

@@ -179,10 +179,18 @@ function terminalOf(
         },
       };
     case "failed": {
-      const { code, category, message, recoverable } = outcome;
+      const { code, category, message, recoverable, retry, retry_until } = outcome;
+      const again = {
+        ...(retry === undefined ? {} : { retry }),
+        ...(retry_until === undefined ? {} : { retry_until }),
+      };
       return {
         type: "turn_execution_failed",
-        payload: { message_ids, code, category, message, recoverable, usage: summary.usage, duration_ms, ...given },
+        payload: {
+          ...{ message_ids, code, category, message, recoverable, usage: summary.usage, duration_ms },
+          ...given,
+          ...again,
+        },
       };
     }
     case "cancelled":

@@ -32,6 +32,7 @@ export const sessionRoutes: readonly Route[] = [
     path: "/api/sessions/:key/stop",
     handle: async (x) => sendJson(x.response, 200, await askInPath(x, "turn_cancel")),
   },
+  { method: "POST", path: "/api/sessions/:key/retry", handle: retry },
   { method: "POST", path: "/api/sessions/:key/abort", handle: abort },
   { method: "POST", path: "/api/sessions/:key/complete", handle: complete },
   { method: "POST", path: "/api/sessions/:key/fork", handle: fork },
@@ -107,6 +108,11 @@ async function remove(x: Exchange): Promise<void> {
 async function rename(x: Exchange): Promise<void> {
   const { sessionKey: key, title } = await askInPath(x, "session_title_set", await bodyOf(x, anyBody));
   sendJson(x.response, 200, { ok: true, key, title });
+}
+
+async function retry(x: Exchange): Promise<void> {
+  const { sessionKey: key, ...accepted } = await askInPath(x, "turn_retry", await bodyOf(x, anyBody));
+  sendJson(x.response, 202, { key, ...accepted });
 }
 
 async function abort(x: Exchange): Promise<void> {

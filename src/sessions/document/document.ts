@@ -90,7 +90,7 @@ export class DocumentFold {
     this.#state = stateAfter(this.#state, event);
     switch (event.type) {
       case "user_message_queued":
-        this.#lines.wait(event.payload.message_id, userLine(event));
+        if (event.payload.retry_of === undefined) this.#lines.wait(event.payload.message_id, userLine(event));
         break;
       case "user_message":
         this.#show(event.payload);

@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { addUsage, textOf } from "../../events/content.js";
 import { tokensOf, tokensOfResult } from "../../events/content-tokens.js";
 import { planAfter } from "../../events/folds/plan.js";
-import { stateAfter } from "../../events/folds/session-state.js";
+import { isClosed, stateAfter } from "../../events/folds/session-state.js";
 import { modelUseOf, modelUsesOf } from "../../events/model-use.js";
+import { messageIn } from "../../events/queued-message.js";
+import { RetryTrail } from "../../events/retries/trail.js";
 import { beginningOf } from "../document/beginning-of.js";
 import { DocumentFold } from "../document/document.js";
 import { roleOf } from "../document/document-line.js";
@@ -34,11 +36,12 @@ export const foldCode: readonly unknown[] = [
     MessageTrail,
     OpenTurn,
     PlanTrail,
+    RetryTrail,
     Spending,
     TurnTrail,
     PackedList,
   ],
-  ...[apply, foldsOf, restoreFolds, stateAfter, planAfter, roleOf, sizeOf],
+  ...[apply, foldsOf, restoreFolds, isClosed, messageIn, stateAfter, planAfter, roleOf, sizeOf],
   ...[beginningOf, acceptableName, forUser, restedEntries, summaryText, toAssistantEntry, toUserEntry],
   ...[addUsage, textOf, tokensOf, tokensOfResult, modelUseOf, modelUsesOf],
 ];

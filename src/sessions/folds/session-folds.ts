@@ -11,6 +11,7 @@ export function foldsOf(session: MutableSession) {
     messages: session.messages.folded,
     spending: session.spending.folded,
     plan: session.plan.folded,
+    retries: session.retries.folded,
     agentState: session.agentState,
     firstSequence: session.firstSequence,
     wanted: session.wanted,
@@ -30,6 +31,7 @@ export function restoreFolds(session: MutableSession, folds: SessionFolds): void
   session.messages.restore(folds.messages);
   session.spending.restore(folds.spending);
   session.plan.restore(folds.plan);
+  session.retries.restore(folds.retries);
   session.agentState = folds.agentState;
   session.firstSequence = folds.firstSequence;
   session.wanted = folds.wanted;

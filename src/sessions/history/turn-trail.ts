@@ -1,3 +1,4 @@
+import type { Payload } from "../../events/catalogue.js";
 import { textOf } from "../../events/content.js";
 import type { StoredEvent } from "../../events/event.js";
 import { cutText } from "../../util/text/cut-text.js";
@@ -28,7 +29,7 @@ export class TurnTrail {
   readonly #turns = new PackedList<SeenTurn>(withAskerOf);
   /** Messages whose turn has not ended. */
   #questions = new Map<string, Question>();
-  #open: { readonly turnId: string; readonly beforeSeq: number } | undefined;
+  #open: { readonly turnId: string; readonly beforeSeq: number; readonly retry?: Retried | undefined } | undefined;
 
   get folded() {
     return { turns: this.#turns.pack(() => false), questions: this.#questions, open: this.#open };
@@ -54,7 +55,7 @@ export class TurnTrail {
       }
       case "turn_execution_start":
         if (event.turn_id !== undefined && event.turn_id !== this.#open?.turnId)
-          this.#open = { turnId: event.turn_id, beforeSeq: event.seq - 1 };
+          this.#open = { turnId: event.turn_id, beforeSeq: event.seq - 1, retry: retriedIn(event.payload) };
         break;
       case "user_message":
         this.#enter(event.turn_id, event.payload.message_id, event.seq);
@@ -62,7 +63,11 @@ export class TurnTrail {
       case "tool_execution_start": {
         this.#turns.replaceLast(
           () => true,
-          (last) => ({ ...last, usedTools: last.usedTools || last.turnId === event.turn_id }),
+          // What a turn that is tried again does is undone with it.
+          (last) => ({
+            ...last,
+            usedTools: last.usedTools || [event.turn_id, this.#open?.retry?.of].includes(last.turnId),
+          }),
         );
         break;
       }
@@ -86,7 +91,7 @@ export class TurnTrail {
 
   #enter(turnId: string | undefined, messageId: string, seq: number): void {
     if (turnId === undefined || this.last?.turnId === turnId) return;
-    const question = this.#questions.get(messageId);
+    const question = this.#questions.get(messageId) ?? this.#questions.get(this.#open?.retry?.messageId ?? "");
     const beforeSeq = this.#open?.turnId === turnId ? this.#open.beforeSeq : seq - 1;
     const turn = { turnId, beforeSeq, asker: question?.asker, text: question?.text ?? "", usedTools: false };
     this.#turns.push(withAskerOf(turn, this.last));
@@ -99,6 +104,19 @@ export class TurnTrail {
     // The turn that begins afresh is taken back up to here, not beyond.
     if (this.#open !== undefined) this.#open = { ...this.#open, beforeSeq: seq };
   }
+}
+
+/** The failed turn that a turn tries again, and the message that asked for it. */
+export interface Retried {
+  readonly of: string;
+  readonly messageId: string;
+}
+
+function retriedIn({
+  retry_of: of,
+  message_ids: [messageId = ""],
+}: Payload<"turn_execution_start">): Retried | undefined {
+  return of === undefined ? undefined : { of, messageId };
 }
 
 /** There are many turns, of few people. */

@@ -48,6 +48,7 @@ export class Conversation {
       drop: (messageId) => outbox.drop(messageId),
       isOnline: () => store.known.nextAttemptAt === undefined,
       loadOlder: () => chat.session?.loadOlder(),
+      retryTurn: async (turnId) => await chat.session?.retryTurn(turnId),
       loadFile: (path) => chat.session?.loadFile(path) ?? Promise.reject(new Error("No conversation is open.")),
     });
     this.#composer = new Composer({

@@ -13,15 +13,16 @@ import type {
 } from "../session/view-state.js";
 import type { ItemView } from "./item-view.js";
 import { MarkdownView } from "./markdown/view.js";
+import { RetryLine, type RetryTurn } from "./retry-line.js";
 import { chatWords } from "./words.js";
 
-export function createItemView(item: Item, load: LoadFile): ItemView<Item> {
-  const view = createView(item, load);
+export function createItemView(item: Item, load: LoadFile, retryTurn: RetryTurn): ItemView<Item> {
+  const view = createView(item, load, retryTurn);
   view.element.dataset.key = item.key;
   return view;
 }
 
-function createView(item: Item, load: LoadFile): ItemView<Item> {
+function createView(item: Item, load: LoadFile, retryTurn: RetryTurn): ItemView<Item> {
   // The view of an item only ever gets items of the same kind: the key names the kind.
   switch (item.kind) {
     case "user":
@@ -31,7 +32,7 @@ function createView(item: Item, load: LoadFile): ItemView<Item> {
     case "tool":
       return toolView() as ItemView<Item>;
     case "notice":
-      return noticeView() as ItemView<Item>;
+      return noticeView(retryTurn) as ItemView<Item>;
     case "divider":
       return dividerView() as ItemView<Item>;
     case "plan":
@@ -174,11 +175,12 @@ function toolView(): ItemView<ToolItem> {
   };
 }
 
-function noticeView(): ItemView<NoticeItem> {
+function noticeView(retryTurn: RetryTurn): ItemView<NoticeItem> {
   const text = h("div", { class: "notice-text" });
   const detail = h("pre", { tabindex: "0" });
   const fold = h("details", { class: "notice-detail" }, h("summary", {}, chatWords.t("details")), detail);
-  const element = h("div", { class: "notice", role: "note" }, text, fold);
+  const retry = new RetryLine(retryTurn);
+  const element = h("div", { class: "notice", role: "note" }, text, retry.element, fold);
   return {
     element,
     update(item) {
@@ -186,6 +188,7 @@ function noticeView(): ItemView<NoticeItem> {
       setText(text, item.text);
       fold.hidden = item.detail === undefined || item.detail === "";
       setText(detail, item.detail ?? "");
+      retry.update(item);
     },
   };
 }

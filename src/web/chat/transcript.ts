@@ -5,11 +5,13 @@ import type { Item, SessionState } from "../session/view-state.js";
 import { createItemView, pendingView } from "./item-views.js";
 import { KeyedViews } from "./keyed-views.js";
 import { ReadingPosition } from "./reading-position.js";
+import type { RetryTurn } from "./retry-line.js";
 import { chatWords } from "./words.js";
 import { WorkingLine } from "./working-line.js";
 
 interface TranscriptActions {
   readonly loadFile: LoadFile;
+  readonly retryTurn: RetryTurn;
   retry(messageId: string): void;
   drop(messageId: string): void;
   /** False: what is not sent waits for the gateway. */
@@ -38,7 +40,7 @@ export class Transcript {
     this.#actions = actions;
     this.#views = new KeyedViews(
       ({ key }) => key,
-      (item) => createItemView(item, actions.loadFile),
+      (item) => createItemView(item, actions.loadFile, actions.retryTurn),
     );
     this.#pendingViews = new KeyedViews(
       ({ messageId }) => messageId,

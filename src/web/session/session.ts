@@ -92,6 +92,11 @@ export class Session {
     this.#options.client.cancelTurn(this.key).catch(this.#options.onFailure);
   }
 
+  /** Rejects with the reason when it cannot be tried again. */
+  async retryTurn(turnId: string): Promise<void> {
+    await this.#options.client.retryTurn({ sessionKey: this.key, turnId });
+  }
+
   /** The connection is back. */
   resume(): void {
     this.#loadOnce();

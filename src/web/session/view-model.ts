@@ -17,6 +17,7 @@ import {
   takeToolUse,
   toolFor,
 } from "./view-parts.js";
+import { closeFailures, retriesAfter, retriesAfterState, showFailure, stopWaiting, takeRetry } from "./view-retries.js";
 import type { Item, UserItem, ViewState } from "./view-state.js";
 
 type Handlers = { readonly [T in EventType]: (draft: Draft, event: EventOf<T>) => void };
@@ -59,10 +60,15 @@ const handlers: Handlers = {
     draft.agentState = event.payload.to;
     if (event.payload.cause === "restart") dropStreamed(draft);
   },
-  session_state_changed: showNotice,
+  session_state_changed(draft, event) {
+    retriesAfterState(draft, event);
+    showNotice(draft, event);
+  },
   subagent_state_changed: showNotice,
   user_message_queued(draft, event) {
-    const { message_id, content, channel, sender_name, result_of } = event.payload;
+    const { message_id, content, channel, sender_name, result_of, retry_of } = event.payload;
+    if (retry_of !== undefined) return;
+    stopWaiting(draft);
     const shown = plainContent(content);
     if (result_of !== undefined) return showResult(draft, event, shown.text);
     if (findItem(draft, `user:${message_id}`) !== undefined) return;
@@ -77,6 +83,7 @@ const handlers: Handlers = {
   },
   user_message(draft, event) {
     const { message_id, content } = event.payload;
+    closeFailures(draft);
     const key = `user:${message_id}`;
     const item = findItem(draft, key);
     if (item?.kind === "user") return takeUser(draft, item, event);
@@ -132,6 +139,7 @@ const handlers: Handlers = {
   artifact_state_changed: showFile,
   turn_execution_start(draft, event) {
     draft.runningTurn = event.turn_id ?? "";
+    takeRetry(draft, event);
     if (event.payload.attempt > 1) dropStreamed(draft);
     takeWaiting(draft, event.payload.message_ids, event);
   },
@@ -186,6 +194,7 @@ const handlers: Handlers = {
   environment_state_changed: showNotice,
   session_history_changed(draft, event) {
     const { kind, to_seq, messages } = event.payload;
+    retriesAfter(draft, event);
     if (kind === "new" || kind === "deletion") draft.plans = [];
     if (kind === "undo") draft.plans = draft.plans.filter(({ seq }) => seq <= (to_seq ?? 0));
     if (kind === "undo" || kind === "deletion")
@@ -274,5 +283,6 @@ function endTurn(
       putItem(draft, { ...item, status: "unknown" });
     }
   }
-  showNotice(draft, event);
+  if (event.type === "turn_execution_failed") showFailure(draft, event);
+  else showNotice(draft, event);
 }

@@ -65,6 +65,17 @@ export interface NoticeItem extends ItemBase {
   readonly text: string;
   /** Longer text, folded. */
   readonly detail: string | undefined;
+  /** Set for a failed turn that can, or could, be tried again. */
+  readonly again?: TriedAgain | undefined;
+}
+
+/** `waits`: the gateway tries it again by itself; `tried`: it was tried; `over`: something else has come since. */
+export interface TriedAgain {
+  readonly turnId: string;
+  readonly state: "offered" | "waits" | "tried" | "over";
+  /** ISO 8601: until when it waits, and when it was tried. */
+  readonly until?: string | undefined;
+  readonly at?: string | undefined;
 }
 
 export interface DividerItem extends ItemBase {

@@ -11,7 +11,8 @@ import { type ContextFileLoader, createContextFiles } from "../../memory/files.j
 import { Learned } from "../../memory/owner/learned.js";
 import { OwnerMemory } from "../../memory/owner/owner-memory.js";
 import { createModels, type Models } from "../../providers/catalogue/models.js";
-import { type CircuitChange, createCircuits } from "../../providers/circuits.js";
+import { providerAnswers } from "../../providers/catalogue/provider-answers.js";
+import { type CircuitChange, type Circuits, createCircuits } from "../../providers/circuits.js";
 import type { Provider } from "../../providers/provider.js";
 import { heartbeatJob } from "../../schedule/heartbeat/job.js";
 import { createSkills } from "../../skills/find.js";
@@ -30,6 +31,8 @@ const sharedMs = 50;
 /** What the assistant thinks with, and what it knows. */
 export interface Mind {
   readonly models: Models;
+  /** Whether a provider answers, by a question that costs nothing; undefined where there is no address to ask. */
+  readonly answers: (provider: string, signal: AbortSignal) => Promise<boolean | undefined>;
   readonly budgets: Budgets;
   readonly skills: SkillSource;
   readonly contextFiles: ContextFileLoader;
@@ -40,9 +43,16 @@ export interface Mind {
 
 export async function openMind(options: GatewayOptions, core: Core, live: LiveConfig): Promise<Mind> {
   const { workspace } = options.config.config.agents.defaults;
+  const { now = Date.now } = options;
+  const circuits = createCircuits({ now, onChange: (change) => core.logEvent(circuitEvent(change)) });
   const loader = createContextFiles(workspace, { isTemplate });
   return {
-    models: openModels(options, core, live),
+    models: openModels(options, core, live, circuits),
+    async answers(provider, signal) {
+      const isThere = await providerAnswers(live.running.providers, provider, signal);
+      if (isThere !== false) circuits.mayTry(provider);
+      return isThere;
+    },
     budgets: await openBudgets(options, core, live),
     skills: openSkills(live),
     contextFiles: { load: shared(() => loader.load(), sharedMs) },
@@ -94,8 +104,7 @@ function endingWithSignal(provider: Provider): Provider {
   };
 }
 
-function openModels({ added, log, now = Date.now }: GatewayOptions, core: Core, live: LiveConfig): Models {
-  const circuits = createCircuits({ now, onChange: (change) => core.logEvent(circuitEvent(change)) });
+function openModels({ added, log }: GatewayOptions, core: Core, live: LiveConfig, circuits: Circuits): Models {
   const open = ({ providers, agents, prices, budgets }: Config): Models =>
     createModels({
       providers,

@@ -24,6 +24,7 @@ import { type Core, gatewayKey } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
 import type { Mcp } from "../tools/mcp.js";
 import type { OpenedTools } from "../tools/tools.js";
+import { retryPorts } from "../turns/retry-ports.js";
 import { openAttention } from "./attention.js";
 import { contextUseOf } from "./context-use.js";
 import { createMcpSetup } from "./mcp-setup.js";
@@ -80,6 +81,7 @@ export async function openOperations(
       isFreshStart: (content) => parseCommand(content)?.name === "new",
       replay,
       contextUse: contextUseOf(options, core, assistant, { tools, mcp }),
+      retries: retryPorts(assistant),
     },
     people: {
       pairing: people.pairing,

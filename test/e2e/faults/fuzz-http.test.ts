@@ -219,6 +219,7 @@ test("the gateway's WebSocket answers each frame, whatever it holds, and goes on
     ...[
       "message_send",
       "turn_cancel",
+      "turn_retry",
       "human_input_reply",
       "session_open",
       "session_list",

@@ -48,6 +48,7 @@ export interface TestGatewayOptions {
   readonly reactors?: Additions["reactors"];
   readonly onBoundary?: GatewayOptions["onBoundary"];
   readonly modelRetryMs?: number;
+  readonly providerCheckMs?: number;
   readonly sendTimeoutMs?: number;
   readonly sendRetryMs?: number;
   readonly now?: GatewayOptions["now"];
@@ -86,8 +87,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const log = keepLog();
   const config = await loadConfig({ home, env: { HOME: home } });
   const { port = 0, tools, machines, reactors, onBoundary, isRuled = true } = options;
-  const { modelRetryMs, sendTimeoutMs, sendRetryMs, now, openEngine } = options;
-  const pauses = { modelRetryMs, sendTimeoutMs, sendRetryMs };
+  const { modelRetryMs, providerCheckMs, sendTimeoutMs, sendRetryMs, now, openEngine } = options;
+  const pauses = { modelRetryMs, providerCheckMs, sendTimeoutMs, sendRetryMs };
   const recorder = recordEvents();
   const added = { tools, machines, reactors: [...(reactors ?? []), recorder] };
   const given = { config, home, log, version: "0.0.0-test", env: { HOME: home, ...options.env }, http: { port } };

@@ -47,6 +47,12 @@ const ways: Readonly<Record<CommandName, Way>> = {
     program: (api) => api.stopTurn(key),
     does: ["stopTurn", key],
   },
+  turn_retry: {
+    payload: { session_key: key, turn_id: "turn_1", message_id: "msg_mine_2" },
+    http: ["POST", `${path}/retry`, { turnId: "turn_1", messageId: "msg_mine_2" }],
+    program: (api) => api.retryTurn({ sessionKey: key, turnId: "turn_1", messageId: "msg_mine_2" }),
+    does: ["retryTurn", { sessionKey: key, turnId: "turn_1", messageId: "msg_mine_2" }],
+  },
   session_open: {
     payload: { session_key: key, title: "t", cwd: "a" },
     http: ["POST", "/api/sessions", { key, title: "t", cwd: "a" }],

@@ -10,6 +10,7 @@ import {
   isRecoverable,
   modelSentence,
   stopped,
+  triedAgain,
 } from "../../model/sentences.js";
 import { fallbackTitle } from "../../model/titles.js";
 import { planText } from "../../plan/text.js";
@@ -17,11 +18,13 @@ import { toRest } from "../../session-state.js";
 import { budgetSentence } from "../budget.js";
 import type { LiveTurn } from "../live-turn.js";
 import { noticeMessage, queuedReplies } from "../own-words.js";
+import { asAsked, retriedBy } from "../retried.js";
 import type { TurnScope } from "../scope.js";
 import { leaveStanding, noticeBeside } from "../standing-words.js";
 import type { TurnLog } from "../turn-log.js";
 import type { StopMode } from "./interruption.js";
 import type { LoopEnd } from "./loop-end.js";
+import { offerAfter, offerOf } from "./retry.js";
 import { textForChat } from "./silence.js";
 
 /** The turn's one commit: its last events, its replies and the acknowledgement of all its messages. */
@@ -34,7 +37,7 @@ export async function endTurn(end: LoopEnd, turn: LiveTurn, mode: StopMode): Pro
   const drafts: EventDraft[] = [...end.unwritten, ...human.closeEarlier()];
   const { outcome, text, rests } = describeEnd(end, turn, mode, drafts);
   if (end.kind === "answered" && scope.options.titles && session.document.title === undefined)
-    drafts.push(...firstTitle(log, message, scope.opening?.text));
+    drafts.push(...firstTitle(log, asAsked(message, retriedBy(turn)), scope.opening?.text));
   const said = textForChat(message, end.kind, text);
   // The whole answer takes the place of its first words; whatever else ends the turn leaves them standing.
   const beside = said === undefined || end.kind === "answered" ? undefined : noticeBeside(scope, log, said, drafts);
@@ -118,19 +121,20 @@ function describeEnd(
     case "failed": {
       const { error } = end;
       const message = scope.delivery.work.body;
+      const { hasEntered } = scope.session.retries;
+      const { offer, counts } = offerAfter(error, { message, turnId: log.turnId, hasEntered, now: Date.now() });
+      log.owe(counts);
+      const sentence = offer.retry === "waits" ? triedAgain(modelSentence(error)) : modelSentence(error);
       return {
         outcome: {
           end: "failed",
           code: error.code,
           category: "driver",
-          message: failureDetail(modelSentence(error), error.message),
+          message: failureDetail(sentence, error.message),
           recoverable: isRecoverable(error),
+          ...offer,
         },
-        text: failureText(
-          modelSentence(error),
-          log.turnId,
-          scope.ports.chat.isOwner(message.channel, message.senderId),
-        ),
+        text: failureText(sentence, log.turnId, scope.ports.chat.isOwner(message.channel, message.senderId)),
         rests: "error",
       };
     }
@@ -140,16 +144,17 @@ function describeEnd(
 /** A chat hears about each budget once in its period; that the message was not answered is told by the turn's end. */
 function describeBudget(
   exceeded: Exceeded,
-  { ports, session }: TurnScope,
+  { ports, session, delivery }: TurnScope,
   log: TurnLog,
   drafts: EventDraft[],
 ): ReturnType<typeof describeEnd> {
+  const offer = offerOf(delivery.work.body, session.retries.hasEntered);
   const message = budgetSentence(exceeded, ports.budgets.calendar.timeZone);
   const isNew = !session.spending.wasReported(exceeded);
   const { scope, limit, used, unit, subject, period } = exceeded;
   if (isNew) drafts.push(log.draft("budget_exceeded", { scope, limit, used, unit, subject, period }));
   return {
-    outcome: { end: "failed", code: "BUDGET_EXCEEDED", category: "runtime", message, recoverable: false },
+    outcome: { end: "failed", code: "BUDGET_EXCEEDED", category: "runtime", message, recoverable: false, ...offer },
     text: isNew ? message : undefined,
     rests: "error",
   };

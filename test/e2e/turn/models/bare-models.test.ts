@@ -113,7 +113,10 @@ describe("a model that cannot be reached is told as that", () => {
     const port = await freePort();
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     try {
-      assert.match(await failure(`http://127.0.0.1:${port}/v1`), /the connection to vllm was cut\. Please try again/);
+      assert.match(
+        await failure(`http://127.0.0.1:${port}/v1`),
+        /the connection to vllm was cut\. I will try it again by myself/,
+      );
     } finally {
       await new Promise((resolve) => server.close(resolve));
     }

@@ -41,6 +41,10 @@ export function memorySessions(sessions: MemoryLogs): SessionsApi {
       titles.set(key, title);
     },
     stopTurn: async (key) => ({ stopped: sessions.mustExist(key).length > 0 }),
+    async retryTurn({ sessionKey, messageId = "msg_retry_1" }) {
+      sessions.mustExist(sessionKey);
+      return { messageId, status: "accepted" };
+    },
     async abortSession(key) {
       sessions.mustExist(key);
     },
