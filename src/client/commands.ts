@@ -16,6 +16,8 @@ export interface SendMessage {
    * `next`.
    */
   readonly mode?: "next" | "append" | "cancel" | undefined;
+  /** The event `user_message` of an earlier message, which this one replaces with all that came after it. */
+  readonly replaces?: number | undefined;
 }
 
 export interface SentMessage {
@@ -167,15 +169,13 @@ export function createCommands(command: Command): Commands {
   };
 
   return {
-    async sendMessage({ sessionKey, content, messageId = newMessageId(), chatId, selectedSkills, attachments, mode }) {
+    async sendMessage({ sessionKey, chatId, selectedSkills, messageId = newMessageId(), ...rest }) {
       const payload = {
         session_key: sessionKey,
-        content,
         message_id: messageId,
         chat_id: chatId,
         selected_skills: selectedSkills,
-        attachments,
-        mode,
+        ...rest,
       };
       for (;;) {
         try {

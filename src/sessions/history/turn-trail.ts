@@ -44,6 +44,11 @@ export class TurnTrail {
     return this.#turns.last;
   }
 
+  /** Oldest first. */
+  get all(): readonly SeenTurn[] {
+    return this.#turns.all();
+  }
+
   apply(event: StoredEvent): void {
     switch (event.type) {
       case "user_message_queued": {
