@@ -1,5 +1,6 @@
 import type { Client } from "../../client/client.js";
 import { ClientError } from "../../client/client-error.js";
+import { isRecord } from "../../client/frames.js";
 import type { GatewayEvent } from "../../events/event.js";
 import type { GatewayHttp } from "../gateway/gateway-http.js";
 import { isPassing, type Outbox } from "../outbox/outbox.js";
@@ -86,6 +87,14 @@ export class Session {
   async answer(requestId: string, reply: QuestionReply): Promise<void> {
     const session_key = this.#children.sessionOf(requestId) ?? this.key;
     await this.#options.client.command("human_input_reply", { session_key, request_id: requestId, ...reply });
+  }
+
+  /** A chat of its own with all that was said up to this event. Resolves with its key. */
+  async branch(at: number): Promise<string> {
+    const data = await this.#options.client.command("session_fork", { session_key: this.key, at });
+    const { session_key: key } = isRecord(data) ? data : {};
+    if (typeof key !== "string") throw new Error("The gateway's answer has no session_key.");
+    return key;
   }
 
   stop(): void {
