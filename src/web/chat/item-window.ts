@@ -1,7 +1,7 @@
 /** So many items come in at once, above or below. */
-export const windowStep = 80;
+export const windowStep = 40;
 /** More are not in the page at once: what is far from the reader goes at the other end. */
-const maxItems = 3 * windowStep;
+const maxItems = 4 * windowStep;
 
 /** Which items of a long list are in the page: `[start, end)`. */
 export class ItemWindow {

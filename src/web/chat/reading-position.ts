@@ -20,8 +20,8 @@ export class ReadingPosition {
   readonly #listeners: PositionListeners;
   #isAtEnd = true;
   #lastTop = 0;
-  /** What the reader has at the top of the screen, and how far it is from there. */
-  #anchor: { readonly element: Element; readonly top: number } | undefined;
+  /** What the reader has at the top of the screen, and how far it is from there; more than one, as some may go. */
+  #anchors: readonly { readonly element: Element; readonly top: number }[] = [];
 
   /** `list`: the elements of the conversation, which is in the column. */
   constructor(column: HTMLElement, list: Element, listeners: PositionListeners) {
@@ -55,12 +55,14 @@ export class ReadingPosition {
     this.#setAtEnd(false);
   }
 
+  get isNearTop(): boolean {
+    return !this.#isAtEnd && this.scroller.scrollTop < this.#nearPx;
+  }
+
   /** What is near has come: there may be room for more. */
   look(): void {
-    const { scrollTop, clientHeight } = this.scroller;
-    const near = Math.max(400, clientHeight);
-    if (scrollTop < near) this.#listeners.onNearTop();
-    if (this.#distance() < near) this.#listeners.onNearBottom();
+    if (this.isNearTop) this.#listeners.onNearTop();
+    if (this.#distance() < this.#nearPx) this.#listeners.onNearBottom();
   }
 
   /** So many messages are new below. */
@@ -96,8 +98,9 @@ export class ReadingPosition {
       scroller.scrollTop = scroller.scrollHeight;
       return;
     }
-    if (this.#anchor?.element.isConnected !== true) return;
-    const moved = this.#topOf(this.#anchor.element) - this.#anchor.top;
+    const anchor = this.#anchors.find(({ element }) => element.isConnected);
+    if (anchor === undefined) return;
+    const moved = this.#topOf(anchor.element) - anchor.top;
     if (Math.abs(moved) >= 1) scroller.scrollTop += moved;
   }
 
@@ -111,8 +114,8 @@ export class ReadingPosition {
       if (element !== undefined && this.#topOf(element) + element.getBoundingClientRect().height <= 0) low = middle + 1;
       else high = middle;
     }
-    const element = children[low];
-    this.#anchor = element && { element, top: this.#topOf(element) };
+    const seen = [...children].slice(low, low + 4).filter((element) => element.getAttribute("role") !== "separator");
+    this.#anchors = seen.map((element) => ({ element, top: this.#topOf(element) }));
   }
 
   #topOf(element: Element): number {
@@ -124,6 +127,10 @@ export class ReadingPosition {
     this.#isAtEnd = isAtEnd;
     this.jump.classList.toggle("shown", !isAtEnd);
     if (hasChanged) this.#listeners.onEnd(isAtEnd);
+  }
+
+  get #nearPx(): number {
+    return Math.max(400, this.scroller.clientHeight);
   }
 
   #distance(): number {

@@ -78,6 +78,8 @@ export class Transcript {
           );
     this.#shown = state;
     this.#window.resize(items.length, above, this.#position.isAtEnd);
+    // In one step: a line that goes from the top must not leave the reader without room above.
+    if (above > 0 && this.#position.isNearTop) this.#window.growUp();
     this.#draw();
     this.#countNew();
     if (above > 0) this.#position.look();

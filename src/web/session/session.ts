@@ -29,6 +29,8 @@ export interface QuestionReply {
 }
 
 const pageSize = 400;
+/** The gateway gives no more at once. */
+const mostEvents = 10_000;
 
 /** One session as the page follows it: its past by pages, then its events as they come. */
 export class Session {
@@ -167,7 +169,8 @@ export class Session {
 
   async #loadOlder(): Promise<void> {
     const end = this.#oldest;
-    const from = Math.max(0, end - pageSize);
+    // Each page is worked into all that is there: the longer the chat, the fewer pages.
+    const from = Math.max(0, end - Math.min(mostEvents, Math.max(pageSize, this.#events.length)));
     const events = await this.#options.http.events(this.key, from, end - from);
     if (this.#isClosed || this.#oldest !== end) return;
     this.#oldest = from;

@@ -1,6 +1,17 @@
 import type { EventType } from "../../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
-import { addItem, type Draft, draftOf, findItem, finish, moveItem, putItem, removeItems } from "./view-draft.js";
+import {
+  addItem,
+  type Draft,
+  draftOf,
+  findItem,
+  finish,
+  moveItem,
+  putItem,
+  removeItems,
+  removeUnsettled,
+  unsettledItems,
+} from "./view-draft.js";
 import {
   assistantFor,
   base,
@@ -28,7 +39,7 @@ const handlers: Handlers = {
   message_stream_start(draft, event) {
     const item = assistantFor(draft, event, event.payload.message_id);
     if (item.seq !== undefined) return;
-    removeItems(
+    removeUnsettled(
       draft,
       (other) => other.kind === "tool" && other.messageId === item.messageId && other.seq === undefined,
     );
@@ -287,8 +298,8 @@ function endTurn(
   dropStreamed(draft);
   // A command never enters the context, and a message may end without it.
   takeWaiting(draft, event.payload.message_ids, event);
-  for (const item of draft.items) {
-    if (item?.kind === "tool" && (item.status === "running" || item.status === "preparing")) {
+  for (const item of unsettledItems(draft)) {
+    if (item.kind === "tool" && (item.status === "running" || item.status === "preparing")) {
       putItem(draft, { ...item, status: "unknown" });
     }
   }

@@ -6,7 +6,7 @@ import { actionWords } from "./words.js";
 
 /** Who wrote an answer, and what it took: its turn's sums where it ended one. Shown beside `button` until Esc or a click elsewhere. */
 export function openDetails(button: HTMLElement, item: AssistantItem): void {
-  const heading = h("h3", { id: "message-details" }, actionWords.t("details"));
+  const heading = h("h2", { id: "message-details" }, actionWords.t("details"));
   const rows = rowsOf(item).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
   const close = h(
     "button",

@@ -22,6 +22,6 @@ export function showOwnPictures(block: HTMLElement, pictureOf: PictureOf): void 
     if (preview.picture.hidden) continue;
     link.replaceWith(frame);
     preview.picture.alt = alt;
-    preview.show({ filename: alt, mimeType: picture.mimeType }, 0, frame);
+    preview.show({ ...picture, alt }, 0, frame);
   }
 }
