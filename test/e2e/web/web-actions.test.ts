@@ -113,7 +113,7 @@ describe("what can be done with a message on the web page", { timeout: 180_000, 
       for (const text of ["apples", "pears"]) await say(page, text);
       const home = new URL(page.url()).hash;
       await choose(page, message(page, "assistant", "apples"), "Branch from here");
-      await page.waitForFunction(`location.hash !== ${JSON.stringify(home)}`);
+      await page.waitForURL((url) => url.hash !== home);
       await message(page, "assistant", "apples").waitFor();
       assert.deepEqual(await textsOf(page), ["apples", "You said: apples"]);
       await say(page, "figs");
@@ -121,7 +121,7 @@ describe("what can be done with a message on the web page", { timeout: 180_000, 
       await message(page, "assistant", "pears").waitFor();
       assert.equal((await textsOf(page)).length, 4, "the chat itself is as it was");
       await choose(page, message(page, "user", "pears"), "Branch from here");
-      await page.waitForFunction('document.querySelector("#message").value === "pears"');
+      while ((await page.locator("#message").inputValue()) !== "pears") {}
       await page.locator(".message.user", { hasText: "apples" }).waitFor();
       assert.deepEqual(await textsOf(page), ["apples", "You said: apples"]);
     }),
@@ -132,9 +132,8 @@ describe("what can be done with a message on the web page", { timeout: 180_000, 
       await say(page, "apples");
       const key = await message(page, "assistant", "apples").getAttribute("data-key");
       await choose(page, message(page, "assistant", "apples"), "Answer again");
-      await page.waitForFunction(
-        `!document.querySelector('[data-key="${key}"]') && document.querySelectorAll(".message.assistant").length === 1`,
-      );
+      await page.locator(`[data-key="${key}"]`).waitFor({ state: "detached" });
+      await message(page, "assistant", "apples").waitFor();
       assert.deepEqual(await textsOf(page), ["apples", "You said: apples"]);
       await choose(page, message(page, "assistant", "apples"), "Details");
       const card = page.getByRole("dialog", { name: "Details" });
@@ -199,7 +198,9 @@ describe("what can be done with a message on the web page", { timeout: 180_000, 
       const answer = page.locator(".message.assistant .markdown", { hasText: "Here:" });
       const picture = answer.getByRole("img", { name: "a red dot" });
       await picture.waitFor();
-      await page.waitForFunction("document.querySelector('.own-picture img').naturalWidth === 1");
+      const width =
+        "document.querySelector('.own-picture img').decode().then(() => document.querySelector('.own-picture img').naturalWidth)";
+      assert.equal(await page.evaluate(width), 1);
       assert.equal(await answer.locator("img").count(), 1);
       await answer.getByRole("link", { name: "Show picture from tracker.example" }).waitFor();
       await answer.getByText("gone").waitFor();

@@ -57,6 +57,7 @@ describe("files that people have sent, on the web page", { timeout: 120_000, ski
         mine.getByRole("button", { name: "Open report.pdf in a new tab" }).click(),
       ]);
       assert.equal(await opened.evaluate("window.opener"), null);
+      while (!(await pagesInViewer(opened)).includes(1)) {}
     }),
   );
 
@@ -80,6 +81,12 @@ describe("files that people have sent, on the web page", { timeout: 120_000, ski
     }),
   );
 });
+
+/** How many pages the browser's viewer has read, asked in each of its frames. */
+async function pagesInViewer(opened: Page): Promise<readonly unknown[]> {
+  const ask = "document.querySelector('pdf-viewer')?.shadowRoot?.querySelector('viewer-toolbar')?.docLength";
+  return await Promise.all(opened.frames().map((frame) => frame.evaluate(ask).catch(() => undefined)));
+}
 
 const widthOfPicture = `(async (picture) => {
   await picture.decode();
