@@ -18,6 +18,8 @@ export interface SendMessage {
   readonly mode?: "next" | "append" | "cancel" | undefined;
   /** The event `user_message` of an earlier message, which this one replaces with all that came after it. */
   readonly replaces?: number | undefined;
+  /** For a session that is a chat on a platform: the answer is sent there too. Default false. */
+  readonly alsoToChat?: boolean | undefined;
 }
 
 export interface SentMessage {
@@ -169,13 +171,14 @@ export function createCommands(command: Command): Commands {
   };
 
   return {
-    async sendMessage({ sessionKey, chatId, selectedSkills, messageId = newMessageId(), ...rest }) {
+    async sendMessage({ sessionKey, messageId = newMessageId(), chatId, selectedSkills, alsoToChat, ...rest }) {
       const payload = {
+        ...rest,
         session_key: sessionKey,
         message_id: messageId,
         chat_id: chatId,
         selected_skills: selectedSkills,
-        ...rest,
+        also_to_chat: alsoToChat,
       };
       for (;;) {
         try {

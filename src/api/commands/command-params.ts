@@ -52,6 +52,7 @@ export const commandParams = {
     messageId: z.string().min(1).max(200).optional(),
     mode: z.enum(["next", "append", "cancel"]).optional(),
     replaces: z.number().int().min(1).optional(),
+    alsoToChat: z.boolean().optional(),
   }),
   turn_cancel: session,
   session_open: z.object({

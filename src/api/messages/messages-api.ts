@@ -16,6 +16,8 @@ export interface SendRequest {
    * count any more, as after an undo, and an answer that is being worked on is stopped.
    */
   readonly replaces?: number | undefined;
+  /** The session is a chat on a platform, and the answer is sent there too. Default false. */
+  readonly alsoToChat?: boolean | undefined;
 }
 
 /** What happened to a sent message. */

@@ -20,6 +20,8 @@ export interface OutgoingMessage {
   readonly mode: SendMode;
   /** The event of the message that it takes the place of. */
   readonly replaces?: number | undefined;
+  /** Absent in what an older page has kept. */
+  readonly alsoToChat?: boolean;
   /** ISO 8601. */
   readonly at: string;
   /** Grows with each message of this browser. */

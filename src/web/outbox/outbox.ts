@@ -23,6 +23,8 @@ export interface Written {
   readonly files: readonly OutgoingFile[];
   /** The event of the message that it takes the place of, with all that came after that. */
   readonly replaces?: number | undefined;
+  /** The answer goes to the chat on its channel too. */
+  readonly alsoToChat?: boolean;
 }
 
 /**
@@ -57,11 +59,10 @@ export class Outbox {
     return this.#messages.filter((message) => message.sessionKey === sessionKey);
   }
 
-  send(sessionKey: string, { text, mode, files, replaces }: Written): void {
+  send(sessionKey: string, written: Written): void {
     const order = Math.max(Date.now() * 1000, (this.#messages.at(-1)?.order ?? 0) + 1);
     const at = new Date().toISOString();
-    const error = undefined;
-    const message = { messageId: newMessageId(), sessionKey, text, mode, files, replaces, at, order, error };
+    const message = { ...written, messageId: newMessageId(), sessionKey, at, order, error: undefined };
     this.#messages = [...this.#messages, message];
     this.#options.onChange(sessionKey);
     const kept = this.#options.store.send(message);
@@ -116,12 +117,21 @@ export class Outbox {
     const client = gateway();
     const message = this.#messages.find((other) => other.messageId === messageId);
     if (client === undefined || message === undefined) return;
-    const { sessionKey, text, mode, replaces } = message;
+    const { sessionKey, text, mode, alsoToChat, replaces } = message;
     await (ready(sessionKey) ?? open(client, sessionKey));
     const attachments: UploadedFile[] = [];
     for (const [index, file] of message.files.entries())
       attachments.push(file.uploaded ?? (await this.#upload(client, message, index, file)));
-    const { status } = await client.sendMessage({ sessionKey, content: text, messageId, mode, attachments, replaces });
+    const sent = {
+      sessionKey,
+      content: text,
+      messageId,
+      mode,
+      attachments,
+      replaces,
+      ...(alsoToChat === true && { alsoToChat }),
+    };
+    const { status } = await client.sendMessage(sent);
     this.#options.store.removeMessage(messageId).catch(() => undefined);
     // It goes from the page when its event comes. Of one that the gateway had already, the event came long ago; and
     // nobody sees the events of a chat that is not open.

@@ -50,7 +50,11 @@ describe("files that people have sent, on the web page", { timeout: 120_000, ski
         await mine.getByRole("button", { name: "Listen to voice.wav" }).click();
         await mine.locator("audio").waitFor();
         assert.equal(await page.evaluate(lengthOfSound), 0.5);
-        assert.equal(await mine.getByRole("button").filter({ visible: true }).count(), 1, "the PDF only");
+        assert.equal(
+          await mine.locator(".files").getByRole("button").filter({ visible: true }).count(),
+          1,
+          "the PDF only",
+        );
       }
       const [opened] = await Promise.all([
         page.waitForEvent("popup"),
