@@ -39,11 +39,6 @@ export interface ResidentSession {
   readonly wanted: WantedModel;
   readonly spending: Spending;
   readonly plan: PlanTrail;
-  /**
-   * Up to which event the past still counts when another message takes the place of the one of this event; undefined where the
-   * model does not see it as it was written any more: it was taken back or summarised, or a fresh conversation has begun.
-   */
-  seqBefore(seq: number): number | undefined;
 }
 
 /** What the store knows of a session's log. */
@@ -76,22 +71,19 @@ export interface MutableSession extends ResidentSession {
 }
 
 export function newSession(key: string): MutableSession {
-  const history = new History();
-  const turns = new TurnTrail();
   return {
     key,
     agentId: newId("agent"),
-    history,
+    history: new History(),
     document: new DocumentFold(key),
     agentState: "idle",
     openTurn: [],
     firstSequence: 0,
-    turns,
+    turns: new TurnTrail(),
     messages: new MessageTrail(),
     wanted: { label: undefined, thinking: undefined },
     spending: new Spending(),
     plan: new PlanTrail(),
-    seqBefore: (seq) => seqBefore(history, turns, seq),
     early: [],
     changed: false,
     logged: { hasImport: false, hasToolRun: false, lastEventId: "", foldedSeq: 0, isCompared: false },
@@ -100,14 +92,6 @@ export function newSession(key: string): MutableSession {
     usedAt: Date.now(),
     timer: undefined,
   };
-}
-
-function seqBefore(history: History, turns: TurnTrail, seq: number): number | undefined {
-  const found = history.messageAt(seq);
-  if (found === undefined) return undefined;
-  const turn = turns.all.findLast(({ turnId }) => turnId === found.turnId);
-  // One that had joined a running turn: what came before it in the turn stays.
-  return found.beginsTurn && turn !== undefined ? turn.beforeSeq : seq - 1;
 }
 
 /** Of a session without messages, and of each event whose text stays. */

@@ -35,6 +35,10 @@ const pageSize = 1000;
 export function createLifecycle(ports: LifecyclePorts): Lifecycle {
   const { engine, sessions, running } = ports;
   const stateOf = async (key: string): Promise<string> => (await sessions.open(key)).document.state;
+  const canReplace = async (key: string, seq: number): Promise<boolean> => {
+    const { turns, history } = await sessions.open(key);
+    return turns.seqBefore(seq, history) !== undefined;
+  };
   const change = async (key: string, from: string, to: string): Promise<void> => {
     const event = draft("session_state_changed", { from, to, reason: "client" }, { source: "client" });
     await engine.append(key, [event], { durable: true });
@@ -82,7 +86,7 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
       // A log that cannot be read is not a reason to refuse a message: its turn says so.
       const state = await stateOf(sessionKey).catch(() => "unknown");
       const isOver = isClosed(state) && !ports.isFreshStart(content);
-      const isLost = replaces !== undefined && (await sessions.open(sessionKey)).seqBefore(replaces) === undefined;
+      const isLost = replaces !== undefined && !(await canReplace(sessionKey, replaces));
       if (!isOver && !isLost) return;
       // Sent again by somebody who did not hear that it had arrived.
       if (messageId !== undefined && (await wasAccepted(engine, sessionKey, messageId))) return;

@@ -2,14 +2,14 @@ import type { OutgoingMessage } from "../outbox/outbox-store.js";
 import { h, setChildren } from "../parts/dom.js";
 import type { Item, SessionState, UserItem } from "../session/view-state.js";
 import { lastEditable, questionOfAnswer } from "./actions/message-actions.js";
-import { DayLines } from "./day-lines.js";
 import { createItemView, pendingView } from "./item-views.js";
-import { ItemWindow } from "./item-window.js";
 import { KeyedViews } from "./keyed-views.js";
 import { type MessageWorld, UserView } from "./message-views.js";
-import { NewMessages } from "./new-messages.js";
 import { ownPictureOf } from "./own-files.js";
-import { ReadingPosition } from "./reading-position.js";
+import { DayLines } from "./reading/day-lines.js";
+import { ItemWindow } from "./reading/item-window.js";
+import { NewMessages } from "./reading/new-messages.js";
+import { ReadingPosition } from "./reading/reading-position.js";
 import { chatWords } from "./words.js";
 import { WorkingLine } from "./working-line.js";
 

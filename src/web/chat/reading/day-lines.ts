@@ -1,8 +1,8 @@
-import { h, setText } from "../parts/dom.js";
-import { dayOf } from "../parts/format.js";
-import type { Item } from "../session/view-state.js";
-import type { ItemView } from "./item-view.js";
-import { KeyedViews } from "./keyed-views.js";
+import { h, setText } from "../../parts/dom.js";
+import { dayOf } from "../../parts/format.js";
+import type { Item } from "../../session/view-state.js";
+import type { ItemView } from "../item-view.js";
+import { KeyedViews } from "../keyed-views.js";
 
 interface DayLine {
   readonly key: string;

@@ -1,6 +1,6 @@
-import { h, icon, setText } from "../parts/dom.js";
-import { actionWords } from "./actions/words.js";
-import { chatWords } from "./words.js";
+import { h, icon, setText } from "../../parts/dom.js";
+import { actionWords } from "../actions/words.js";
+import { chatWords } from "../words.js";
 
 interface PositionListeners {
   /** Called again and again while the reader is near the top of what is there. */

@@ -1,4 +1,4 @@
-import type { Item } from "../session/view-state.js";
+import type { Item } from "../../session/view-state.js";
 
 /** How many messages have come since the reader left the end of the conversation. */
 export class NewMessages {
