@@ -1,6 +1,7 @@
 import type { EventType } from "../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../events/event.js";
 import { visibleJson } from "../util/text/visible.js";
+import { englishNotices, type NoticeWords } from "./notice-words.js";
 
 export type Tone = "plain" | "warning" | "error";
 
@@ -13,117 +14,109 @@ export interface Notice {
   readonly subject?: string | undefined;
 }
 
-type Sentences = { readonly [T in EventType]?: (event: EventOf<T>) => Notice | undefined };
+/** Says one of the words, with what is in `{…}` filled in. */
+type Say = (key: keyof NoticeWords, values?: Readonly<Record<string, string | number>>) => string;
+type Sentences = { readonly [T in EventType]?: (event: EventOf<T>, say: Say) => Notice | undefined };
 
 const plain = (text: string, more: Partial<Notice> = {}): Notice => ({ tone: "plain", text, ...more });
 const warning = (text: string, more: Partial<Notice> = {}): Notice => ({ tone: "warning", text, ...more });
 const error = (text: string, more: Partial<Notice> = {}): Notice => ({ tone: "error", text, ...more });
 
-const endings: Readonly<Record<string, (iterations: number) => string>> = {
-  max_iterations: (iterations) => `Stopped after ${iterations} steps, the limit for one answer.`,
-  max_tokens: () => "The answer was cut at the model's length limit.",
-  refusal: () => "The model declined to answer.",
-  empty: () => "The model gave no answer.",
+const endings: Readonly<Record<string, keyof NoticeWords>> = {
+  max_iterations: "maxIterations",
+  max_tokens: "maxTokens",
+  refusal: "declined",
+  empty: "noAnswer",
 };
 
 const sentences: Sentences = {
-  session_state_changed: ({ payload }) => {
-    if (payload.to === "completed") return plain("This conversation was closed.");
-    if (payload.to === "aborted") return warning("This conversation was aborted.");
-    if (payload.to === "deleted") return warning("This conversation was deleted.");
-    return undefined;
+  session_state_changed: ({ payload }, say) => {
+    if (payload.to === "completed") return plain(say("closed"));
+    if (payload.to === "aborted") return warning(say("aborted"));
+    return payload.to === "deleted" ? warning(say("deleted")) : undefined;
   },
-  subagent_state_changed: ({ payload }) => {
+  subagent_state_changed: ({ payload }, say) => {
     const more = { subject: `task:${payload.task_id}`, detail: payload.error ?? payload.summary };
-    const text = `Sub-task “${payload.label}”: ${payload.to}`;
+    const text = say("subTask", { label: payload.label, state: payload.to });
     return payload.to === "failed" ? error(text, more) : plain(text, more);
   },
-  artifact_state_changed: ({ payload }) => {
+  artifact_state_changed: ({ payload }, say) => {
+    const { filename: name, size_bytes: size } = payload;
     const more = { subject: `artifact:${payload.artifact_id}` };
     if (payload.status === "failed")
-      return error(`File ${payload.filename} failed: ${payload.error ?? "no reason given"}`, more);
-    if (payload.status === "created") return plain(`Preparing file ${payload.filename} …`, more);
-    return plain(
-      `File ${payload.filename}${payload.size_bytes === undefined ? "" : `, ${sizeOf(payload.size_bytes)}`}`,
-      {
-        ...more,
-        detail: payload.path,
-      },
-    );
+      return error(say("fileFailed", { name, reason: payload.error ?? say("noReason") }), more);
+    if (payload.status === "created") return plain(say("preparingFile", { name }), more);
+    const text = size === undefined ? say("file", { name }) : say("fileOfSize", { name, size: sizeOf(size) });
+    return plain(text, { ...more, detail: payload.path });
   },
-  skill_matched: ({ payload }) => {
-    if (payload.missing.length > 0) return warning(`No skill named ${payload.missing.join(", ")}`);
-    if (payload.skills.length === 0) return undefined;
-    return plain(
-      `${payload.skills.length === 1 ? "Skill" : "Skills"}: ${payload.skills.map(({ name }) => name).join(", ")}`,
-    );
+  skill_matched: ({ payload: { missing, skills } }, say) => {
+    if (missing.length > 0) return warning(say("noSkill", { names: missing.join(", ") }));
+    if (skills.length === 0) return undefined;
+    const names = skills.map(({ name }) => name).join(", ");
+    return plain(say(skills.length === 1 ? "skill" : "skills", { names }));
   },
-  context_compressed: ({ payload }) =>
-    plain(`Older messages were summarised: ${payload.original_message_count} → ${payload.final_message_count}`, {
-      detail: payload.summary,
-    }),
-  doom_loop_detected: ({ payload }) =>
-    warning(`${payload.tool_name} was called ${payload.repeat_count} times with the same input.`),
-  session_log_mended: ({ payload }) => {
-    const lost = payload.lost.reduce((sum, range) => sum + range.to_seq - range.from_seq + 1, 0);
-    if (lost === 0)
-      return warning("The log of this conversation was damaged on the disk. All of it could be restored.");
-    const what = lost === 1 ? "1 event" : `${lost} events`;
-    return error(`The log of this conversation was damaged on the disk: ${what} could not be restored.`);
+  context_compressed: ({ payload }, say) => {
+    const { original_message_count: before, final_message_count: after, summary } = payload;
+    return plain(say("summarised", { before, after }), { detail: summary });
   },
-  turn_execution_complete: ({ payload }) => {
+  doom_loop_detected: ({ payload }, say) =>
+    warning(say("sameInput", { tool: payload.tool_name, n: payload.repeat_count })),
+  session_log_mended: ({ payload }, say) => {
+    const n = payload.lost.reduce((sum, range) => sum + range.to_seq - range.from_seq + 1, 0);
+    if (n === 0) return warning(say("logRestored"));
+    return error(say(n === 1 ? "eventLost" : "eventsLost", { n }));
+  },
+  turn_execution_complete: ({ payload }, say) => {
     const ending = endings[payload.stop_reason];
-    return ending === undefined ? undefined : warning(ending(payload.iterations));
+    return ending === undefined ? undefined : warning(say(ending, { n: payload.iterations }));
   },
-  turn_execution_failed: ({ payload }) =>
-    error(payload.message || "This answer failed.", { detail: payload.code === "UNKNOWN" ? undefined : payload.code }),
-  turn_execution_cancelled: ({ payload }) => {
-    if (payload.reason === "timeout") return warning("Stopped: it took too long.");
-    return plain(payload.reason === "abort" ? "Stopped by the gateway." : "Stopped.");
+  turn_execution_failed: ({ payload }, say) =>
+    error(payload.message || say("failed"), { detail: payload.code === "UNKNOWN" ? undefined : payload.code }),
+  turn_execution_cancelled: ({ payload }, say) => {
+    if (payload.reason === "timeout") return warning(say("tookTooLong"));
+    return plain(say(payload.reason === "abort" ? "stoppedByGateway" : "stopped"));
   },
   human_input_asked: ({ payload }) => {
     const detail = payload.input === undefined ? undefined : visibleJson(payload.input);
     return warning(payload.question, { subject: `ask:${payload.request_id}`, detail });
   },
-  human_input_answered: ({ payload }) => {
-    if (payload.outcome === "answered") return plain(`Answered: ${payload.answer}`);
-    if (payload.outcome === "cancelled") return plain("The question was withdrawn.");
-    return warning(payload.answer === "" ? "Nobody answered in time." : `Nobody answered in time: ${payload.answer}`);
+  human_input_answered: ({ payload: { outcome, answer } }, say) => {
+    if (outcome === "answered") return plain(say("answered", { answer }));
+    if (outcome === "cancelled") return plain(say("withdrawn"));
+    return warning(answer === "" ? say("notAnswered") : say("notAnsweredBut", { answer }));
   },
-  outbound_delivery_changed: ({ payload }) => {
-    const reason = payload.error === undefined ? "" : `: ${payload.error}`;
-    if (payload.status === "dead_letter") return error(`A reply could not be delivered to ${payload.channel}${reason}`);
-    if (payload.status === "refused") return error(`${payload.channel} refused a reply${reason}`);
-    return undefined;
+  outbound_delivery_changed: ({ payload: { status, channel, error: reason } }, say) => {
+    if (status !== "dead_letter" && status !== "refused") return undefined;
+    const text = say(status === "refused" ? "replyRefused" : "notDelivered", { channel });
+    return error(reason === undefined ? text : `${text}: ${reason}`);
   },
   error_occurred: ({ payload }) =>
     error(payload.message, { detail: payload.code === "UNKNOWN" ? undefined : payload.code }),
-  budget_exceeded: ({ payload }) => {
-    const amount = (value: number): string =>
-      payload.unit === "usd" ? `$${value.toFixed(2)}` : `${value} ${payload.unit}`;
-    return error(
-      `The limit of ${amount(payload.limit)} per ${payload.scope} is reached (${amount(payload.used)} used).`,
-    );
+  budget_exceeded: ({ payload: { unit, limit, used, scope } }, say) => {
+    const amount = (value: number): string => (unit === "usd" ? `$${value.toFixed(2)}` : `${value} ${unit}`);
+    return error(say("limitReached", { limit: amount(limit), scope, used: amount(used) }));
   },
-  environment_state_changed: ({ payload }) =>
-    payload.to === "failed"
-      ? error(`The ${payload.kind} failed${payload.detail === undefined ? "" : `: ${payload.detail}`}`)
-      : undefined,
-  settings_changed: ({ payload }) => plain(`${payload.key} set to ${payload.to}`),
-  schedule_run_changed: ({ payload }) => {
-    if (payload.status === "failed")
-      return error(`The scheduled job ${payload.job_id} failed: ${payload.error ?? "no reason given"}`);
-    if (payload.status === "missed") return warning(`The scheduled job ${payload.job_id} was missed.`);
-    if (payload.status === "started") return plain(`Scheduled job ${payload.job_id}`);
-    return undefined;
+  environment_state_changed: ({ payload: { to, kind, detail } }, say) => {
+    if (to !== "failed") return undefined;
+    const text = say("environmentFailed", { kind });
+    return error(detail === undefined ? text : `${text}: ${detail}`);
+  },
+  settings_changed: ({ payload }, say) => plain(say("setTo", { key: payload.key, value: payload.to })),
+  schedule_run_changed: ({ payload: { status, job_id: job, error: reason } }, say) => {
+    if (status === "failed") return error(say("jobFailed", { job, reason: reason ?? say("noReason") }));
+    if (status === "missed") return warning(say("jobMissed", { job }));
+    return status === "started" ? plain(say("job", { job })) : undefined;
   },
 };
 
-/** The line that people see for an event, if it has one. */
-export function noticeOf(event: GatewayEvent): Notice | undefined {
+const inEnglish: Say = (key, values = {}) =>
+  englishNotices[key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+
+/** The line that people see for an event, if it has one. `say`: in another language. */
+export function noticeOf(event: GatewayEvent, say: Say = inEnglish): Notice | undefined {
   // Each entry takes exactly the events of its own key, which the index access cannot express.
-  const sentence = sentences[event.type] as ((event: GatewayEvent) => Notice | undefined) | undefined;
-  return sentence?.(event);
+  const sentence = sentences[event.type] as ((event: GatewayEvent, say: Say) => Notice | undefined) | undefined;
+  return sentence?.(event, say);
 }
 
 export function sizeOf(bytes: number): string {

@@ -4,6 +4,7 @@ import type { EventOf, GatewayEvent } from "../../events/event.js";
 import { visibleFields } from "../../util/text/visible.js";
 import { addItem, type Draft, findItem, putItem, removeUnsettled } from "./view-draft.js";
 import type { AssistantItem, Item, OpenPlan, OpenQuestion, SentFile, ToolItem } from "./view-state.js";
+import { noticeWords } from "./words.js";
 
 export function base(event: GatewayEvent, key: string): Pick<Item, "key" | "at" | "seq" | "turnId"> {
   return { key, at: event.timestamp, seq: event.seq ?? undefined, turnId: event.turn_id };
@@ -74,7 +75,7 @@ export function dropStreamed(draft: Draft, messageId?: string): void {
 }
 
 export function showNotice(draft: Draft, event: GatewayEvent): void {
-  const notice = noticeOf(event);
+  const notice = noticeOf(event, noticeWords.t);
   if (notice !== undefined) addNotice(draft, event, notice);
 }
 
