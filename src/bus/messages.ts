@@ -48,6 +48,8 @@ export interface InboundMessage {
    * comes later is a correction, and a deletion that comes later changes nothing.
    */
   readonly change?: "edited" | "deleted" | undefined;
+  /** The event of an earlier message of the session: this one takes its place, and what came after it does not count any more. */
+  readonly replaces?: number | undefined;
   /** Skill names, or `["all"]`, or `["none"]`; absent: by the text and the configuration. */
   readonly selectedSkills?: readonly string[] | undefined;
   readonly mode?: MessageMode | undefined;

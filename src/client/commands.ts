@@ -16,6 +16,8 @@ export interface SendMessage {
    * `next`.
    */
   readonly mode?: "next" | "append" | "cancel" | undefined;
+  /** The event `user_message` of an earlier message, which this one replaces with all that came after it. */
+  readonly replaces?: number | undefined;
   /** For a session that is a chat on a platform: the answer is sent there too. Default false. */
   readonly alsoToChat?: boolean | undefined;
 }

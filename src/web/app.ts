@@ -119,6 +119,8 @@ class App {
       outbox: this.#outbox,
       keptDrafts: this.#keptDrafts,
       announce: (text) => this.#shell.announce(text),
+      open: (key) => this.#go(key),
+      onFailure,
     });
     this.#inbox = new Inbox({
       store,

@@ -75,6 +75,12 @@ export async function beginTurn(turn: LiveTurn, message: InboundMessage): Promis
     // Before the message is put together, which depends on what the model still sees.
     await log.append([...begin.splice(0), ...toFreshStart(log, state, "active")]);
   }
+  const to_seq =
+    hasBegun(turn) || message.replaces === undefined
+      ? undefined
+      : session.turns.seqBefore(message.replaces, session.history);
+  if (to_seq !== undefined)
+    await log.append([...begin.splice(0), log.draft("session_history_changed", { kind: "undo", to_seq })]);
   const isInContext =
     hasBegun(turn) || retriedBy(turn)?.hasEntered === true || session.messages.entered.has(message.id);
   if (!isInContext) begin.push(...(await firstMessage(scope, log, message, skills, missingTools)));

@@ -176,6 +176,7 @@ export class Mailbox implements Disposable {
         !this.#isOfSender(body) ||
         body.mode === "next" ||
         body.mode === "cancel" ||
+        body.replaces !== undefined ||
         body.change === "deleted" ||
         commandOf(body) !== undefined ||
         asksToStop(body.content),

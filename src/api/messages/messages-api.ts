@@ -11,6 +11,11 @@ export interface SendRequest {
   /** Makes the call safe to repeat. */
   readonly messageId?: string | undefined;
   readonly mode?: MessageMode | undefined;
+  /**
+   * The event `user_message` of an earlier message of the session: this one takes its place. What came after it does not
+   * count any more, as after an undo, and an answer that is being worked on is stopped.
+   */
+  readonly replaces?: number | undefined;
   /** The session is a chat on a platform, and the answer is sent there too. Default false. */
   readonly alsoToChat?: boolean | undefined;
 }
@@ -36,7 +41,7 @@ export interface TurnOutcome {
 
 /** Messages to the assistant, and how their turns end. */
 export interface MessagesApi {
-  /** Resolves once the message is durable. @throws {RequestError} 400 empty or too long, 409 with the state of a session that is over, or `id_used` where another session has taken a message of this id, 429 busy */
+  /** Resolves once the message is durable. @throws {RequestError} 400 empty or too long, 409 with the state of a session that is over, `cannot_replace` for a message that the model does not see as it was written any more, or `id_used` where another session has taken a message of this id, 429 busy */
   send(request: SendRequest): Promise<SendOutcome>;
   /** Resolves when the turn that holds this message ends; rejects when `signal` aborts. */
   waitForTurn(sessionKey: string, messageId: string, signal: AbortSignal): Promise<TurnOutcome>;

@@ -55,7 +55,7 @@ export function checkSend(request: SendRequest, { uploads, channels }: SendLimit
 
 /** A client can speak for no channel but the page and the terminal. */
 export function toInbound(request: SendRequest, receivedAt: number): InboundMessage {
-  const { sessionKey, content, selectedSkills, mode } = request;
+  const { sessionKey, content, selectedSkills, replaces } = request;
   const channel =
     [request.channel, channelOf(sessionKey)].find((name) => name !== undefined && clientChannels.has(name)) ?? "webui";
   return {
@@ -67,7 +67,9 @@ export function toInbound(request: SendRequest, receivedAt: number): InboundMess
     content,
     attachments: request.attachments ?? [],
     selectedSkills,
-    mode,
+    // An answer to what it replaces is of no use.
+    mode: replaces === undefined ? request.mode : "cancel",
+    replaces,
     ...(request.alsoToChat === true ? { answersTo: placeOf(sessionKey) } : {}),
     receivedAt,
   };

@@ -25,7 +25,7 @@ export interface Lifecycle {
   readonly abort: SessionsApi["abortSession"];
   readonly complete: SessionsApi["completeSession"];
   readonly fork: SessionsApi["forkSession"];
-  /** @throws {RequestError} 409 when the session is over and the message begins no fresh conversation in it */
+  /** @throws {RequestError} 409 when the session is over and the message begins no fresh conversation in it, or when it replaces what the model does not see any more */
   assertTakes(request: SendRequest): Promise<void>;
 }
 
@@ -35,6 +35,10 @@ const pageSize = 1000;
 export function createLifecycle(ports: LifecyclePorts): Lifecycle {
   const { engine, sessions, running } = ports;
   const stateOf = async (key: string): Promise<string> => (await sessions.open(key)).document.state;
+  const canReplace = async (key: string, seq: number): Promise<boolean> => {
+    const { turns, history } = await sessions.open(key);
+    return turns.seqBefore(seq, history) !== undefined;
+  };
   const change = async (key: string, from: string, to: string): Promise<void> => {
     const event = draft("session_state_changed", { from, to, reason: "client" }, { source: "client" });
     await engine.append(key, [event], { durable: true });
@@ -78,13 +82,19 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
       return { key: copy, forkedFrom };
     },
 
-    async assertTakes({ sessionKey, content, messageId }) {
+    async assertTakes({ sessionKey, content, messageId, replaces }) {
       // A log that cannot be read is not a reason to refuse a message: its turn says so.
       const state = await stateOf(sessionKey).catch(() => "unknown");
-      if (!isClosed(state) || ports.isFreshStart(content)) return;
+      const isOver = isClosed(state) && !ports.isFreshStart(content);
+      const isLost = replaces !== undefined && !(await canReplace(sessionKey, replaces));
+      if (!isOver && !isLost) return;
       // Sent again by somebody who did not hear that it had arrived.
       if (messageId !== undefined && (await wasAccepted(engine, sessionKey, messageId))) return;
-      throw wrongState(sessionKey, state, "send /new to begin a fresh conversation in it");
+      if (isOver) throw wrongState(sessionKey, state, "send /new to begin a fresh conversation in it");
+      throw new RequestError(
+        `The message of event ${replaces} cannot be replaced: the model does not see it as it was written any more. Fork the session before it instead.`,
+        { status: 409, code: "cannot_replace" },
+      );
     },
   };
 }

@@ -57,6 +57,30 @@ export interface AssistantEntry {
   tokens: number;
 }
 
+/** The messages of one turn, as many as are still there. */
+export interface TurnOfHistory {
+  readonly turnId: string | undefined;
+  /** How many messages; results count with their call. */
+  readonly size: number;
+  /** Estimated. */
+  readonly tokens: number;
+}
+
+/** Oldest first. */
+export function turnsOf(entries: readonly (UserEntry | AssistantEntry)[]): readonly TurnOfHistory[] {
+  const turns: { turnId: string | undefined; size: number; tokens: number }[] = [];
+  for (const { role, turnId, tokens } of entries) {
+    const last = turns.at(-1);
+    const goesOn = last !== undefined && last.turnId === turnId && (turnId !== undefined || role === "assistant");
+    if (!goesOn) turns.push({ turnId, size: 1, tokens });
+    else {
+      last.size += 1;
+      last.tokens += tokens;
+    }
+  }
+  return turns;
+}
+
 /** So many messages are looked through for a writer. */
 const lookedAt = 20;
 

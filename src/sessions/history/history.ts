@@ -14,24 +14,17 @@ import {
   restoredOutside,
   resultOf,
   summaryText,
+  type TurnOfHistory,
   toAssistantEntry,
   tokensOfResults,
   toUserEntry,
+  turnsOf,
   type UserContent,
   type UserEntry,
   type Writer,
   withoutImages,
   writersOf,
 } from "./history-entries.js";
-
-/** The messages of one turn, as many as are still there. */
-export interface TurnOfHistory {
-  readonly turnId: string | undefined;
-  /** How many messages; results count with their call. */
-  readonly size: number;
-  /** Estimated. */
-  readonly tokens: number;
-}
 
 /** What a model call truly took, as its provider told. */
 export interface Calibration {
@@ -181,17 +174,14 @@ export class History {
 
   /** Oldest first. */
   turns(): readonly TurnOfHistory[] {
-    const turns: { turnId: string | undefined; size: number; tokens: number }[] = [];
-    for (const { role, turnId, tokens } of this.#entries) {
-      const last = turns.at(-1);
-      const goesOn = last !== undefined && last.turnId === turnId && (turnId !== undefined || role === "assistant");
-      if (!goesOn) turns.push({ turnId, size: 1, tokens });
-      else {
-        last.size += 1;
-        last.tokens += tokens;
-      }
-    }
-    return turns;
+    return turnsOf(this.#entries);
+  }
+
+  /** The person's message of this event, as long as the model sees it as it was written. */
+  messageAt(seq: number): { readonly turnId: string | undefined; readonly beginsTurn: boolean } | undefined {
+    const at = this.#entries.findIndex((entry) => entry.seq === seq && entry.role === "user" && !entry.isSummary);
+    const turnId = this.#entries[at]?.turnId;
+    return at === -1 ? undefined : { turnId, beginsTurn: this.#entries[at - 1]?.turnId !== turnId };
   }
 
   /** True when this text is in some message that the model still sees; searched from the newest. */

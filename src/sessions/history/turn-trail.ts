@@ -3,6 +3,7 @@ import { textOf } from "../../events/content.js";
 import type { StoredEvent } from "../../events/event.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { PackedList } from "../folds/packed-list.js";
+import type { History } from "./history.js";
 
 /** A turn that the model still sees. */
 export interface SeenTurn {
@@ -43,6 +44,18 @@ export class TurnTrail {
 
   get last(): SeenTurn | undefined {
     return this.#turns.last;
+  }
+
+  /**
+   * Up to which event the past still counts when another message takes the place of the one of this event; undefined where the
+   * model does not see it as it was written any more: it was taken back or summarised, or a fresh conversation has begun.
+   */
+  seqBefore(seq: number, history: Pick<History, "messageAt">): number | undefined {
+    const found = history.messageAt(seq);
+    if (found === undefined) return undefined;
+    const turn = this.#turns.all().findLast(({ turnId }) => turnId === found.turnId);
+    // One that had joined a running turn: what came before it in the turn stays.
+    return found.beginsTurn && turn !== undefined ? turn.beforeSeq : seq - 1;
   }
 
   apply(event: StoredEvent): void {

@@ -3,7 +3,7 @@ import type { Drafts } from "../outbox/drafts.js";
 import type { Outbox, Written } from "../outbox/outbox.js";
 import { onKey } from "../parts/keyboard.js";
 import type { OpenChat } from "../session/open-chat.js";
-import { isWorking, type SessionState } from "../session/view-state.js";
+import { isWorking, type SessionState, type UserItem } from "../session/view-state.js";
 import type { Store } from "../store.js";
 import { type Activity, Composer, type MessageDraft } from "./composer.js";
 import { Destination } from "./destination.js";
@@ -20,6 +20,9 @@ interface ConversationOptions {
   readonly keptDrafts: Drafts;
   /** Read out by screen readers. */
   announce(text: string): void;
+  /** Shows another chat. */
+  open(key: string): void;
+  onFailure(error: unknown): void;
 }
 
 /** The chat that is open: what was said, what waits for the reader, and where they write. */
@@ -35,7 +38,8 @@ export class Conversation {
   readonly #drafts = new Map<string, MessageDraft>();
   #key: string | undefined;
 
-  constructor({ store, chat, upload, writeDown, outbox, keptDrafts, announce }: ConversationOptions) {
+  constructor(options: ConversationOptions) {
+    const { store, chat, upload, writeDown, outbox, keptDrafts, announce, open, onFailure } = options;
     const send = (message: Written): void => {
       if (this.#key !== undefined) keptDrafts.sent(this.#key, message.text);
       chat.send({ ...message, alsoToChat: this.#destination.isAlsoThere(message.text) });
@@ -50,6 +54,11 @@ export class Conversation {
       loadOlder: () => chat.session?.loadOlder(),
       retryTurn: async (turnId) => await chat.session?.retryTurn(turnId),
       loadFile: (path) => chat.session?.loadFile(path) ?? Promise.reject(new Error("No conversation is open.")),
+      replace: (item, text) => this.#replace(item, text),
+      branch: (seq, text) => {
+        this.#branch(seq, text).then(open).catch(onFailure);
+      },
+      onFailure,
     });
     this.#composer = new Composer({
       send,
@@ -114,6 +123,11 @@ export class Conversation {
     );
   }
 
+  /** Opens the reader's last message for writing; false where there is none that can be replaced. */
+  editLast(): boolean {
+    return this.#transcript.editLast();
+  }
+
   /** The chat is gone, and what was written in it. */
   forget(key: string): void {
     this.#drafts.delete(key);
@@ -130,6 +144,39 @@ export class Conversation {
   restoreDraft(): void {
     const kept = this.#key === undefined ? undefined : this.#keptDrafts.get(this.#key);
     if (kept !== undefined && kept.text !== this.#composer.draft.text) this.#composer.restore(kept.text, kept.files);
+  }
+
+  /** The files of the message go along again. */
+  async #replace({ contextSeq, files: sent }: UserItem, text: string): Promise<void> {
+    const { session } = this.#chat;
+    if (session === undefined) throw new Error("No conversation is open.");
+    const files = await Promise.all(
+      sent.map(async ({ filename: name, storedAs }) => {
+        return {
+          name,
+          content: await session.loadFile(`received/${encodeURIComponent(storedAs)}`),
+          uploaded: undefined,
+        };
+      }),
+    );
+    if (session !== this.#chat.session) return;
+    this.#chat.send({
+      text,
+      mode: undefined,
+      files,
+      replaces: contextSeq,
+      alsoToChat: this.#destination.isAlsoThere(text),
+    });
+    this.#transcript.stick();
+    this.focus();
+  }
+
+  async #branch(seq: number, text: string | undefined): Promise<string> {
+    const { session } = this.#chat;
+    if (session === undefined) throw new Error("No conversation is open.");
+    const key = await session.branch(seq);
+    if (text !== undefined) this.#keptDrafts.put(key, text, []);
+    return key;
   }
 
   /** Keeps what the reader has written in the chat of before, and shows nothing of it any more. */

@@ -1,70 +1,42 @@
-import { fileView, type LoadFile, sentFileView } from "../files/file-view.js";
+import { fileView } from "../files/file-view.js";
 import type { OutgoingMessage } from "../outbox/outbox-store.js";
 import { h, icon, setText } from "../parts/dom.js";
 import { durationOf } from "../parts/format.js";
-import type {
-  AssistantItem,
-  DividerItem,
-  Item,
-  NoticeItem,
-  PlanItem,
-  ToolItem,
-  UserItem,
-} from "../session/view-state.js";
+import type { DividerItem, Item, NoticeItem, PlanItem, ToolItem } from "../session/view-state.js";
+import { actionWords } from "./actions/words.js";
 import type { ItemView } from "./item-view.js";
-import { MarkdownView } from "./markdown/view.js";
+import { assistantView, type MessageWorld, show, showFiles, UserView } from "./message-views.js";
 import { RetryLine, type RetryTurn } from "./retry-line.js";
 import { chatWords } from "./words.js";
 
-export function createItemView(item: Item, load: LoadFile, retryTurn: RetryTurn): ItemView<Item> {
-  const view = createView(item, load, retryTurn);
+export function createItemView(item: Item, world: MessageWorld): ItemView<Item> {
+  const view = createView(item, world);
   view.element.dataset.key = item.key;
   return view;
 }
 
-function createView(item: Item, load: LoadFile, retryTurn: RetryTurn): ItemView<Item> {
+function createView(item: Item, world: MessageWorld): ItemView<Item> {
   // The view of an item only ever gets items of the same kind: the key names the kind.
   switch (item.kind) {
     case "user":
-      return userView(load) as ItemView<Item>;
+      return new UserView(world) as ItemView<Item>;
     case "assistant":
-      return assistantView() as ItemView<Item>;
+      return assistantView(world) as ItemView<Item>;
     case "tool":
       return toolView() as ItemView<Item>;
     case "notice":
-      return noticeView(retryTurn) as ItemView<Item>;
+      return noticeView(world.retryTurn) as ItemView<Item>;
     case "divider":
-      return dividerView() as ItemView<Item>;
+      return dividerView(world) as ItemView<Item>;
     case "plan":
       return planView() as ItemView<Item>;
     case "file":
-      return fileView(load) as ItemView<Item>;
+      return fileView(world.loadFile) as ItemView<Item>;
     default: {
       const never: never = item;
       return never;
     }
   }
-}
-
-function userView(load: LoadFile): ItemView<UserItem> {
-  const sender = h("div", { class: "sender" });
-  const text = h("div", { class: "bubble" });
-  const files = h("ul", { class: "files", "aria-label": chatWords.t("files") });
-  const state = h("div", { class: "message-state" });
-  const element = h("article", { class: "message user", "aria-label": chatWords.t("you") }, sender, text, files, state);
-  return {
-    element,
-    update(item) {
-      if (item.sender !== undefined) element.setAttribute("aria-label", item.sender);
-      show(sender, item.sender ?? "");
-      show(text, item.text);
-      files.hidden = item.files.length === 0;
-      if (item.files.length !== files.childElementCount)
-        files.replaceChildren(...item.files.map((file) => sentFileView(file, load)));
-      show(state, item.status === "queued" ? chatWords.t("queued") : "");
-      element.title = clockOf(item.at);
-    },
-  };
 }
 
 export function pendingView(actions: {
@@ -100,35 +72,6 @@ export function pendingView(actions: {
         " ",
         h("button", { type: "button", class: "link", onclick: () => actions.drop(messageId) }, chatWords.t("discard")),
       );
-    },
-  };
-}
-
-function assistantView(): ItemView<AssistantItem> {
-  const thought = h("div", { class: "thought" });
-  const thinking = h("details", { class: "fold thinking" }, h("summary", {}, chatWords.t("thinking")), thought);
-  const body = h("div", { class: "markdown" });
-  const files = h("ul", { class: "files", "aria-label": chatWords.t("files") });
-  const state = h("div", { class: "message-state" });
-  const element = h(
-    "article",
-    { class: "message assistant", "aria-label": chatWords.t("assistant") },
-    thinking,
-    body,
-    files,
-    state,
-  );
-  const answer = new MarkdownView(body);
-  return {
-    element,
-    update(item) {
-      thinking.hidden = item.thinking === "";
-      setText(thought, item.thinking);
-      answer.show(item.text, item.isStreaming);
-      showFiles(files, item.files);
-      show(state, item.isPartial && item.text !== "" ? chatWords.t("cutOff") : "");
-      element.classList.toggle("streaming", item.isStreaming && item.text !== "");
-      element.hidden = item.text === "" && item.thinking === "" && item.files.length === 0;
     },
   };
 }
@@ -193,11 +136,23 @@ function noticeView(retryTurn: RetryTurn): ItemView<NoticeItem> {
   };
 }
 
-function dividerView(): ItemView<DividerItem> {
+function dividerView({ branch }: Pick<MessageWorld, "branch">): ItemView<DividerItem> {
   const text = h("span");
+  const element = h("div", { class: "divider", role: "separator" }, text);
   return {
-    element: h("div", { class: "divider", role: "separator" }, text),
-    update: (item) => setText(text, item.text),
+    element,
+    update({ text: words, earlierSeq }) {
+      setText(text, words);
+      if (earlierSeq === undefined || element.childElementCount > 1) return;
+      const show = h(
+        "button",
+        { type: "button", class: "link", onclick: () => branch(earlierSeq) },
+        actionWords.t("earlier"),
+      );
+      // What is in a separator is not read out.
+      element.removeAttribute("role");
+      element.append(show);
+    },
   };
 }
 
@@ -217,19 +172,4 @@ function planView(): ItemView<PlanItem> {
       steps.replaceChildren(...lines);
     },
   };
-}
-
-function show(element: HTMLElement, text: string): void {
-  element.hidden = text === "";
-  setText(element, text);
-}
-
-function showFiles(list: HTMLElement, files: readonly string[]): void {
-  list.hidden = files.length === 0;
-  if (files.length !== list.childElementCount) list.replaceChildren(...files.map((file) => h("li", {}, file)));
-}
-
-function clockOf(at: string): string {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? "" : date.toLocaleString();
 }

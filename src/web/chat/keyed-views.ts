@@ -15,8 +15,13 @@ export class KeyedViews<T> {
   elementsOf(items: readonly T[]): readonly Element[] {
     const elements = items.map((item) => this.#elementOf(item));
     const keys = new Set(items.map(this.#keyOf));
-    for (const key of this.#views.keys()) if (!keys.has(key)) this.#views.delete(key);
+    for (const [key, { view }] of this.#views) if (!keys.has(key) && view.isHeld !== true) this.#views.delete(key);
     return elements;
+  }
+
+  /** As far as the item is shown. */
+  viewOf(item: T): ItemView<T> | undefined {
+    return this.#views.get(this.#keyOf(item))?.view;
   }
 
   clear(): void {

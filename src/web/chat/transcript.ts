@@ -1,29 +1,29 @@
-import type { LoadFile } from "../files/file-view.js";
 import type { OutgoingMessage } from "../outbox/outbox-store.js";
 import { h, setChildren } from "../parts/dom.js";
-import type { Item, SessionState } from "../session/view-state.js";
+import type { Item, SessionState, UserItem } from "../session/view-state.js";
+import { lastEditable, questionOfAnswer } from "./actions/message-actions.js";
 import { createItemView, pendingView } from "./item-views.js";
 import { KeyedViews } from "./keyed-views.js";
-import { ReadingPosition } from "./reading-position.js";
-import type { RetryTurn } from "./retry-line.js";
+import { type MessageWorld, UserView } from "./message-views.js";
+import { ownPictureOf } from "./own-files.js";
+import { DayLines } from "./reading/day-lines.js";
+import { ItemWindow } from "./reading/item-window.js";
+import { NewMessages } from "./reading/new-messages.js";
+import { ReadingPosition } from "./reading/reading-position.js";
 import { chatWords } from "./words.js";
 import { WorkingLine } from "./working-line.js";
 
-interface TranscriptActions {
-  readonly loadFile: LoadFile;
-  readonly retryTurn: RetryTurn;
+interface TranscriptActions extends Pick<MessageWorld, "loadFile" | "replace" | "branch" | "retryTurn"> {
   retry(messageId: string): void;
   drop(messageId: string): void;
   /** False: what is not sent waits for the gateway. */
   isOnline(): boolean;
   /** The reader is at the top of what is loaded. Called again and again until `show` brings more. */
   loadOlder(): void;
+  onFailure(error: unknown): void;
 }
 
-/** So many items are put into the page at once; more when the reader scrolls up to them. */
-const windowStep = 80;
-
-/** The conversation: the newest items, and older ones as the reader scrolls up to them. */
+/** The conversation: those items that are near the reader, older and newer ones as the reader scrolls to them. */
 export class Transcript {
   readonly element: HTMLElement;
   readonly #actions: TranscriptActions;
@@ -33,43 +33,61 @@ export class Transcript {
   readonly #position: ReadingPosition;
   readonly #views: KeyedViews<Item>;
   readonly #pendingViews: KeyedViews<OutgoingMessage>;
-  #windowSize = windowStep;
+  readonly #days = new DayLines();
+  readonly #window = new ItemWindow();
+  readonly #new = new NewMessages();
   #shown: SessionState | undefined;
 
   constructor(actions: TranscriptActions) {
     this.#actions = actions;
+    const world = this.#world();
     this.#views = new KeyedViews(
       ({ key }) => key,
-      (item) => createItemView(item, actions.loadFile, actions.retryTurn),
+      (item) => createItemView(item, world),
     );
     this.#pendingViews = new KeyedViews(
       ({ messageId }) => messageId,
       () => pendingView(actions),
     );
     const column = h("div", { class: "column" }, this.#older, this.#list, this.#working.element);
-    this.#position = new ReadingPosition(column, () => this.#growUpwards());
+    this.#position = new ReadingPosition(column, this.#list, {
+      onNearTop: () => this.#growUpwards(),
+      onNearBottom: () => this.#growDownwards(),
+      hasBelow: () => this.#window.hasBelow,
+      onEnd: () => this.#countNew(),
+    });
     const { scroller, jump } = this.#position;
     this.element = h("div", { class: "transcript" }, scroller, jump);
-    jump.addEventListener("click", () => this.stick());
+    jump.addEventListener("click", () => {
+      this.stick();
+      // The button goes.
+      scroller.focus({ preventScroll: true });
+    });
     this.clear();
   }
 
   show(state: SessionState): void {
-    const old = this.#shown?.view.items;
+    const first = this.#shown?.view.items[0]?.key;
     const { items } = state.view;
-    // Items were added above when the first one is another but the last ones are the same.
-    const grewAbove = old !== undefined && old[0]?.key !== items[0]?.key && old.length < items.length;
+    const above =
+      first === undefined
+        ? 0
+        : Math.max(
+            0,
+            items.findIndex(({ key }) => key === first),
+          );
     this.#shown = state;
-    // While somebody reads further up, what arrives below must not push the top of the window away.
-    if (!this.#position.isAtEnd && old !== undefined && !grewAbove)
-      this.#windowSize += Math.max(0, items.length - old.length);
-    this.#draw(grewAbove);
-    if (grewAbove) this.#growUpwards();
+    this.#window.resize(items.length, above, this.#position.isAtEnd);
+    // In one step: a line that goes from the top must not leave the reader without room above.
+    if (above > 0 && this.#position.isNearTop) this.#window.growUp();
+    this.#draw();
+    this.#countNew();
+    if (above > 0) this.#position.look();
   }
 
   /** Draws again what waits, when the connection comes or goes. */
   refresh(): void {
-    this.#draw(false);
+    this.#draw();
   }
 
   /** Brings an item into sight and points at it; false while it is not loaded. */
@@ -78,28 +96,37 @@ export class Transcript {
     const at = items.findIndex(isWanted);
     const item = items[at];
     if (item === undefined) return false;
-    this.#windowSize = Math.max(this.#windowSize, items.length - at + windowStep / 2);
-    this.#position.leave();
-    this.#draw(false);
-    const [element] = this.#views.elementsOf([item]);
-    element?.scrollIntoView({ block: "center" });
+    const element = this.#bring(at, item);
     element?.classList.add("found");
     setTimeout(() => element?.classList.remove("found"), 2500);
+    return true;
+  }
+
+  /** Opens the last message of the reader's for writing; false where there is none that can be replaced. */
+  editLast(): boolean {
+    const items = this.#shown?.view.items ?? [];
+    const item = lastEditable(items);
+    if (item === undefined) return false;
+    this.#bring(items.indexOf(item), item);
+    const view = this.#views.viewOf(item);
+    if (!(view instanceof UserView)) return false;
+    view.edit();
     return true;
   }
 
   /** Goes to the newest message and stays there. */
   stick(): void {
     this.#position.stick();
-    this.#windowSize = windowStep;
-    this.#draw(false);
+    this.#window.toEnd();
+    this.#draw();
   }
 
   /** Forgets everything, for another session. */
   clear(): void {
     this.#views.clear();
     this.#pendingViews.clear();
-    this.#windowSize = windowStep;
+    this.#days.clear();
+    this.#window.clear();
     this.#shown = undefined;
     this.#position.stick();
     this.#list.replaceChildren();
@@ -107,25 +134,62 @@ export class Transcript {
     this.#older.hidden = true;
   }
 
+  #world(): MessageWorld {
+    const { loadFile, replace, branch, retryTurn, onFailure } = this.#actions;
+    const items = (): readonly Item[] => this.#shown?.view.items ?? [];
+    const again = (asked: UserItem): void => void replace(asked, asked.text).catch(onFailure);
+    return {
+      loadFile,
+      replace,
+      branch,
+      retryTurn,
+      answerAgain: (answer) => {
+        const asked = questionOfAnswer(items(), answer);
+        return asked && (() => again(asked));
+      },
+      pictureOf: (path) => ownPictureOf(items(), path, loadFile),
+    };
+  }
+
+  #bring(at: number, item: Item): Element | undefined {
+    this.#position.leave();
+    if (at < this.#window.start || at >= this.#window.end) this.#window.around(at);
+    this.#draw();
+    const element = this.#views.viewOf(item)?.element;
+    element?.scrollIntoView({ block: "center" });
+    return element;
+  }
+
   #growUpwards(): void {
     if (this.#shown === undefined || this.#position.isAtEnd) return;
-    const { view, hasOlder, isLoading } = this.#shown;
-    if (view.items.length > this.#windowSize) {
-      this.#windowSize += windowStep;
-      this.#draw(true);
+    const { hasOlder, isLoading } = this.#shown;
+    if (this.#window.hasAbove) {
+      this.#window.growUp();
+      this.#draw();
     } else if (hasOlder && !isLoading) {
       this.#actions.loadOlder();
     }
   }
 
-  #draw(grewAbove: boolean): void {
+  #growDownwards(): void {
+    if (this.#shown === undefined || !this.#window.hasBelow) return;
+    this.#window.growDown();
+    this.#draw();
+  }
+
+  #countNew(): void {
+    this.#position.showNew(this.#new.count(this.#shown?.view.items ?? [], this.#position.isAtEnd));
+  }
+
+  #draw(): void {
     if (this.#shown === undefined) return;
     const { view, hasOlder, isLoading, pending } = this.#shown;
+    const { start, end, hasAbove, hasBelow } = this.#window;
     this.#position.around(() => {
-      const visible = view.items.slice(-this.#windowSize);
-      setChildren(this.#list, [...this.#views.elementsOf(visible), ...this.#pendingViews.elementsOf(pending)]);
-      this.#older.hidden = !hasOlder && !isLoading && visible.length === view.items.length;
-      this.#working.show(view);
-    }, grewAbove);
+      const said = this.#days.between(view.items, start, end, (items) => this.#views.elementsOf(items));
+      setChildren(this.#list, [...said, ...(hasBelow ? [] : this.#pendingViews.elementsOf(pending))]);
+      this.#older.hidden = hasAbove || (!hasOlder && !isLoading);
+      this.#working.show(hasBelow ? undefined : view);
+    });
   }
 }

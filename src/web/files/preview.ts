@@ -4,6 +4,8 @@ import { fileWords } from "./words.js";
 export interface PreviewedFile {
   readonly filename: string;
   readonly mimeType: string;
+  /** What a picture shows. Default: a picture of that name. */
+  readonly alt?: string | undefined;
 }
 
 /** Larger files are only saved. */
@@ -61,10 +63,10 @@ export class FilePreview {
     this.button.addEventListener("click", () => this.whenLoaded(use));
   }
 
-  #showPicture({ filename, mimeType }: PreviewedFile, blob: Blob): void {
+  #showPicture({ filename, mimeType, alt }: PreviewedFile, blob: Blob): void {
     const { picture } = this;
     const url = URL.createObjectURL(new Blob([blob], { type: mimeType }));
-    picture.alt = filename;
+    picture.alt = alt ?? fileWords.t("picture", { name: filename });
     for (const end of ["load", "error"]) picture.addEventListener(end, () => URL.revokeObjectURL(url), { once: true });
     picture.src = url;
     picture.hidden = false;

@@ -3,6 +3,7 @@ import { defineWords } from "../words/words.js";
 export const fileWords = defineWords(
   {
     file: "File",
+    picture: "Picture: {name}",
     save: "Save",
     listen: "Listen",
     open: "Open",
@@ -13,6 +14,7 @@ export const fileWords = defineWords(
   },
   {
     file: "文件",
+    picture: "图片：{name}",
     save: "保存",
     listen: "播放",
     open: "打开",

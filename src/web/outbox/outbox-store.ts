@@ -18,6 +18,8 @@ export interface OutgoingMessage {
   readonly text: string;
   readonly files: readonly OutgoingFile[];
   readonly mode: SendMode;
+  /** The event of the message that it takes the place of. */
+  readonly replaces?: number | undefined;
   /** Absent in what an older page has kept. */
   readonly alsoToChat?: boolean;
   /** ISO 8601. */

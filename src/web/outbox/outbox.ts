@@ -21,6 +21,8 @@ export interface Written {
   readonly text: string;
   readonly mode: SendMode;
   readonly files: readonly OutgoingFile[];
+  /** The event of the message that it takes the place of, with all that came after that. */
+  readonly replaces?: number | undefined;
   /** The answer goes to the chat on its channel too. */
   readonly alsoToChat?: boolean;
 }
@@ -115,7 +117,7 @@ export class Outbox {
     const client = gateway();
     const message = this.#messages.find((other) => other.messageId === messageId);
     if (client === undefined || message === undefined) return;
-    const { sessionKey, text, mode, alsoToChat } = message;
+    const { sessionKey, text, mode, alsoToChat, replaces } = message;
     await (ready(sessionKey) ?? open(client, sessionKey));
     const attachments: UploadedFile[] = [];
     for (const [index, file] of message.files.entries())
@@ -126,6 +128,7 @@ export class Outbox {
       messageId,
       mode,
       attachments,
+      replaces,
       ...(alsoToChat === true && { alsoToChat }),
     };
     const { status } = await client.sendMessage(sent);

@@ -34,6 +34,7 @@ const iconPaths = {
   down: "M12 5v14M6 13l6 6 6-6",
   more: "M6 12h.01M12 12h.01M18 12h.01",
   chat: "M4 5h16v11H9l-5 4z",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   clock: "M12 4a8 8 0 1 0 0 16a8 8 0 0 0 0-16M12 8v4.500l3 2",
   inbox: "M4 13l3-8h10l3 8v6H4zM4 13h5l1.500 3h3L15 13h5",
   memory: "M6 4h12v16l-6-4-6 4z",

@@ -8,6 +8,29 @@ export function momentOf(date: Date, now: Date = new Date()): string {
   return date.toLocaleString(localeOfPage(), { day: "numeric", month: "short", year, ...time });
 }
 
+/** `14:05`. */
+export function timeOfDay(date: Date): string {
+  return date.toLocaleTimeString(localeOfPage(), { hour: "2-digit", minute: "2-digit" });
+}
+
+/** `Today`, `Yesterday`, `Monday, 2 November`; of another year with the year. */
+export function dayOf(date: Date, now: Date): string {
+  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
+  const days = [now, yesterday].findIndex((day) => day.toDateString() === date.toDateString());
+  const locale = localeOfPage();
+  if (days !== -1) {
+    const word = new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(-days, "day");
+    return word.charAt(0).toLocaleUpperCase(locale) + word.slice(1);
+  }
+  const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
+  return date.toLocaleDateString(locale, { weekday: "long", day: "numeric", month: "long", year });
+}
+
+/** Day and time in full. */
+export function fullTimeOf(date: Date): string {
+  return date.toLocaleString(localeOfPage(), { dateStyle: "full", timeStyle: "medium" });
+}
+
 export function numberOf(value: number, maximumFractionDigits = 0): string {
   return value.toLocaleString(localeOfPage(), { maximumFractionDigits });
 }

@@ -42,12 +42,12 @@ export function openMenu(button: HTMLElement, choices: readonly MenuChoice[]): v
     items[target]?.focus();
   });
   menu.showPopover();
-  place(menu, button.getBoundingClientRect());
+  placeBeside(menu, button.getBoundingClientRect());
   items[0]?.focus();
 }
 
 /** Below the button, or above it where there is no room. */
-function place(menu: HTMLElement, at: DOMRect): void {
+export function placeBeside(menu: HTMLElement, at: DOMRect): void {
   const { offsetWidth: width, offsetHeight: height } = menu;
   const isRoomBelow = at.bottom + height + 8 < innerHeight;
   menu.style.top = `${isRoomBelow ? at.bottom + 4 : Math.max(8, at.top - height - 4)}px`;

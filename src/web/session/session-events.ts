@@ -20,6 +20,11 @@ export class SessionEvents {
     return this.#view;
   }
 
+  /** How many there are. */
+  get length(): number {
+    return this.#log.length;
+  }
+
   /** Begins again with these. */
   replace(events: readonly GatewayEvent[]): void {
     this.#log = [...events];

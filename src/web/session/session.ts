@@ -1,5 +1,6 @@
 import type { Client } from "../../client/client.js";
 import { ClientError } from "../../client/client-error.js";
+import { isRecord } from "../../client/frames.js";
 import type { GatewayEvent } from "../../events/event.js";
 import type { GatewayHttp } from "../gateway/gateway-http.js";
 import { isPassing, type Outbox } from "../outbox/outbox.js";
@@ -28,6 +29,8 @@ export interface QuestionReply {
 }
 
 const pageSize = 400;
+/** The gateway gives no more at once. */
+const mostEvents = 10_000;
 
 /** One session as the page follows it: its past by pages, then its events as they come. */
 export class Session {
@@ -86,6 +89,14 @@ export class Session {
   async answer(requestId: string, reply: QuestionReply): Promise<void> {
     const session_key = this.#children.sessionOf(requestId) ?? this.key;
     await this.#options.client.command("human_input_reply", { session_key, request_id: requestId, ...reply });
+  }
+
+  /** A chat of its own with all that was said up to this event. Resolves with its key. */
+  async branch(at: number): Promise<string> {
+    const data = await this.#options.client.command("session_fork", { session_key: this.key, at });
+    const { session_key: key } = isRecord(data) ? data : {};
+    if (typeof key !== "string") throw new Error("The gateway's answer has no session_key.");
+    return key;
   }
 
   stop(): void {
@@ -163,7 +174,8 @@ export class Session {
 
   async #loadOlder(): Promise<void> {
     const end = this.#oldest;
-    const from = Math.max(0, end - pageSize);
+    // Each page is worked into all that is there: the longer the chat, the fewer pages.
+    const from = Math.max(0, end - Math.min(mostEvents, Math.max(pageSize, this.#events.length)));
     const events = await this.#options.http.events(this.key, from, end - from);
     if (this.#isClosed || this.#oldest !== end) return;
     this.#oldest = from;

@@ -13,14 +13,35 @@ export interface Draft {
   readonly items: (Item | undefined)[];
   /** Where the items are, by their key and by the names under which they are looked for. */
   readonly indexes: Map<string, number>;
+  /** Where those items are that are still streamed or at work: a long chat has thousands of others. */
+  readonly unsettled: Set<number>;
 }
 
 export function draftOf(state: ViewState): Draft {
   const indexes = new Map<string, number>();
+  const unsettled = new Set<number>();
   for (const [index, item] of state.items.entries()) {
     for (const name of namesOf(item)) indexes.set(name, index);
+    if (!isSettled(item)) unsettled.add(index);
   }
-  return { ...state, items: [...state.items], indexes };
+  return { ...state, items: [...state.items], indexes, unsettled };
+}
+
+function isSettled(item: Item): boolean {
+  if (item.kind === "tool" && (item.status === "running" || item.status === "preparing")) return false;
+  return (item.kind !== "assistant" && item.kind !== "tool") || item.seq !== undefined;
+}
+
+/** Those that are still streamed or at work, in their order. */
+export function unsettledItems(draft: Draft): readonly Item[] {
+  const places = [...draft.unsettled].sort((a, b) => a - b);
+  return places.map((index) => draft.items[index]).filter((item) => item !== undefined);
+}
+
+function place(draft: Draft, index: number, item: Item | undefined): void {
+  draft.items[index] = item;
+  if (item === undefined || isSettled(item)) draft.unsettled.delete(index);
+  else draft.unsettled.add(index);
 }
 
 /** The names under which an item is looked for. */
@@ -46,7 +67,7 @@ export function findItem(draft: Draft, name: string): Item | undefined {
 export function addItem<T extends Item>(draft: Draft, item: T, name: string = item.key): T {
   draft.indexes.set(item.key, draft.items.length);
   draft.indexes.set(name, draft.items.length);
-  draft.items.push(item);
+  place(draft, draft.items.length, item);
   return item;
 }
 
@@ -56,17 +77,17 @@ export function putItem(draft: Draft, item: Item): void {
   const old = index === undefined ? undefined : draft.items[index];
   if (index === undefined || old === undefined) return;
   if (old.seq === undefined && item.seq !== undefined) moveItem(draft, item);
-  else draft.items[index] = item;
+  else place(draft, index, item);
 }
 
 /** Takes an item to the end of what there is. */
 export function moveItem(draft: Draft, item: Item): void {
   const index = draft.indexes.get(item.key);
   if (index === undefined) return;
-  draft.items[index] = undefined;
+  place(draft, index, undefined);
   // An older call of the same id keeps its own place.
   for (const name of namesOf(item)) if (draft.indexes.get(name) === index) draft.indexes.set(name, draft.items.length);
-  draft.items.push(item);
+  place(draft, draft.items.length, item);
 }
 
 function rankOf(item: Item): number {
@@ -76,6 +97,14 @@ function rankOf(item: Item): number {
 
 export function removeItems(draft: Draft, isUnwanted: (item: Item) => boolean): void {
   for (const [index, item] of draft.items.entries()) {
-    if (item !== undefined && isUnwanted(item)) draft.items[index] = undefined;
+    if (item !== undefined && isUnwanted(item)) place(draft, index, undefined);
+  }
+}
+
+/** The same among what is still streamed or at work. */
+export function removeUnsettled(draft: Draft, isUnwanted: (item: Item) => boolean): void {
+  for (const index of [...draft.unsettled]) {
+    const item = draft.items[index];
+    if (item !== undefined && isUnwanted(item)) place(draft, index, undefined);
   }
 }

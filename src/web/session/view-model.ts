@@ -1,6 +1,17 @@
 import type { EventType } from "../../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
-import { addItem, type Draft, draftOf, findItem, finish, moveItem, putItem, removeItems } from "./view-draft.js";
+import {
+  addItem,
+  type Draft,
+  draftOf,
+  findItem,
+  finish,
+  moveItem,
+  putItem,
+  removeItems,
+  removeUnsettled,
+  unsettledItems,
+} from "./view-draft.js";
 import {
   assistantFor,
   base,
@@ -29,7 +40,7 @@ const handlers: Handlers = {
   message_stream_start(draft, event) {
     const item = assistantFor(draft, event, event.payload.message_id);
     if (item.seq !== undefined) return;
-    removeItems(
+    removeUnsettled(
       draft,
       (other) => other.kind === "tool" && other.messageId === item.messageId && other.seq === undefined,
     );
@@ -86,7 +97,8 @@ const handlers: Handlers = {
     closeFailures(draft);
     const key = `user:${message_id}`;
     const item = findItem(draft, key);
-    if (item?.kind === "user") return takeUser(draft, item, event);
+    const contextSeq = event.seq ?? undefined;
+    if (item?.kind === "user") return takeUser(draft, { ...item, contextSeq }, event);
     if (item !== undefined) return;
     const shown = plainContent(content);
     addItem(draft, {
@@ -96,10 +108,11 @@ const handlers: Handlers = {
       ...shown,
       sender: undefined,
       status: "taken",
+      contextSeq,
     });
   },
   assistant_message(draft, event) {
-    const { message_id, content, partial, final } = event.payload;
+    const { message_id, content, partial, final, model, usage, cost_usd: costUsd } = event.payload;
     const { text, files } = plainContent(content);
     const thinking = content.map((part) => (part.type === "thinking" ? part.text : "")).join("");
     const item = assistantFor(draft, event, message_id);
@@ -114,6 +127,7 @@ const handlers: Handlers = {
       isStreaming: false,
       isPartial: partial,
       isFinal: final,
+      ...(event.source === "gateway" || model === "" ? {} : { made: { model, usage, costUsd } }),
     });
     for (const part of content) if (part.type === "tool_use") takeToolUse(draft, event, part, message_id);
   },
@@ -147,7 +161,13 @@ const handlers: Handlers = {
   skill_matched: showNotice,
   context_compressed: showNotice,
   doom_loop_detected: showNotice,
-  turn_execution_complete: endTurn,
+  turn_execution_complete(draft, event) {
+    endTurn(draft, event);
+    const { message_id, usage, cost_usd: costUsd, duration_ms: durationMs, iterations: calls } = event.payload;
+    const item = findItem(draft, `assistant:${message_id}`);
+    if (item?.kind !== "assistant") return;
+    putItem(draft, { ...item, turn: { usage, costUsd, durationMs, calls, endSeq: event.seq ?? 0 } });
+  },
   turn_execution_failed: endTurn,
   turn_execution_cancelled: endTurn,
   session_title_generated(draft, event) {
@@ -203,7 +223,9 @@ const handlers: Handlers = {
     // A command's own answer says it.
     const isOfTurn = event.turn_id !== undefined;
     const text = isOfTurn ? quietTexts[kind] : historyTexts[kind];
-    if (text !== undefined) addItem(draft, { ...base(event, `history:${event.event_id}`), kind: "divider", text });
+    if (text === undefined) return;
+    const earlierSeq = kind === "undo" ? seqBeforeTurn(draft, event.turn_id) : undefined;
+    addItem(draft, { ...base(event, `history:${event.event_id}`), kind: "divider", text, earlierSeq });
   },
   session_marks_changed: ignore,
   session_log_mended: showNotice,
@@ -223,7 +245,13 @@ const historyTexts: Readonly<Record<string, string>> = {
 };
 
 /** A line is enough where the answer is below it. */
-const quietTexts: Readonly<Record<string, string>> = { new: "" };
+const quietTexts: Readonly<Record<string, string>> = { new: "", undo: "" };
+
+/** What a turn has taken back is there up to where the turn began. */
+function seqBeforeTurn(draft: Draft, turnId: string | undefined): number | undefined {
+  const begun = draft.items.findLast((item) => item?.kind === "user" && item.turnId === turnId);
+  return turnId === undefined || begun?.kind !== "user" || begun.turnSeq === undefined ? undefined : begun.turnSeq - 1;
+}
 
 /** What is shown after these events. Pure: the same state and events give the same view, and nothing is changed in place. */
 export function applyEvents(state: ViewState, events: readonly GatewayEvent[]): ViewState {
@@ -257,7 +285,8 @@ function takeUser(draft: Draft, item: UserItem, event: GatewayEvent): void {
 function takeWaiting(draft: Draft, messageIds: readonly string[], event: GatewayEvent): void {
   for (const id of messageIds) {
     const item = findItem(draft, `user:${id}`);
-    if (item?.kind === "user" && item.status === "queued") takeUser(draft, item, event);
+    const turnSeq = event.type === "turn_execution_start" ? (event.seq ?? undefined) : undefined;
+    if (item?.kind === "user" && item.status === "queued") takeUser(draft, { ...item, turnSeq }, event);
   }
 }
 
@@ -278,8 +307,8 @@ function endTurn(
   dropStreamed(draft);
   // A command never enters the context, and a message may end without it.
   takeWaiting(draft, event.payload.message_ids, event);
-  for (const item of draft.items) {
-    if (item?.kind === "tool" && (item.status === "running" || item.status === "preparing")) {
+  for (const item of unsettledItems(draft)) {
+    if (item.kind === "tool" && (item.status === "running" || item.status === "preparing")) {
       putItem(draft, { ...item, status: "unknown" });
     }
   }

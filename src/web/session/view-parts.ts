@@ -2,7 +2,7 @@ import { type Notice, noticeOf, sizeOf } from "../../client/notices.js";
 import type { ContentPart } from "../../events/content.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
 import { visibleFields } from "../../util/text/visible.js";
-import { addItem, type Draft, findItem, putItem, removeItems } from "./view-draft.js";
+import { addItem, type Draft, findItem, putItem, removeUnsettled } from "./view-draft.js";
 import type { AssistantItem, Item, OpenPlan, OpenQuestion, SentFile, ToolItem } from "./view-state.js";
 import { noticeWords } from "./words.js";
 
@@ -65,7 +65,7 @@ export function takeToolUse(
 
 /** Takes away what was streamed and never stored: of one message, or all of it. */
 export function dropStreamed(draft: Draft, messageId?: string): void {
-  removeItems(
+  removeUnsettled(
     draft,
     (item) =>
       (item.kind === "assistant" || item.kind === "tool") &&

@@ -1,5 +1,6 @@
 import type { Tone } from "../../client/notices.js";
 import type { AgentState } from "../../events/catalogue.js";
+import type { Usage } from "../../events/content.js";
 import type { OutgoingMessage } from "../outbox/outbox-store.js";
 
 interface ItemBase {
@@ -29,6 +30,17 @@ export interface UserItem extends ItemBase {
   readonly sender: string | undefined;
   /** `queued`: stored; `taken`: part of the context that the model sees. */
   readonly status: "queued" | "taken";
+  /** The event that put it into the context; absent for a command, and before that. */
+  readonly contextSeq?: number | undefined;
+  /** Its turn began with this event. */
+  readonly turnSeq?: number | undefined;
+}
+
+/** What was used for an answer or a whole turn. */
+export interface Spent {
+  readonly usage: Usage;
+  /** US dollars; absent where the price is not known. */
+  readonly costUsd: number | undefined;
 }
 
 export interface AssistantItem extends ItemBase {
@@ -41,6 +53,12 @@ export interface AssistantItem extends ItemBase {
   /** Cut off by a stop or an error. */
   readonly isPartial: boolean;
   readonly isFinal: boolean;
+  /** Absent while it is written, and for what no model wrote. */
+  readonly made?: (Spent & { readonly model: string }) | undefined;
+  /** Of the turn that it ended. */
+  readonly turn?:
+    | (Spent & { readonly durationMs: number; readonly calls: number; readonly endSeq: number })
+    | undefined;
 }
 
 /** `preparing`: the model is still writing the input; `unknown`: the turn ended without a result. */
@@ -81,6 +99,8 @@ export interface TriedAgain {
 export interface DividerItem extends ItemBase {
   readonly kind: "divider";
   readonly text: string;
+  /** The conversation as it was before is there up to this event. */
+  readonly earlierSeq?: number | undefined;
 }
 
 export interface PlanItem extends ItemBase {

@@ -50,13 +50,18 @@ describe("files that people have sent, on the web page", { timeout: 120_000, ski
         await mine.getByRole("button", { name: "Listen to voice.wav" }).click();
         await mine.locator("audio").waitFor();
         assert.equal(await page.evaluate(lengthOfSound), 0.5);
-        assert.equal(await mine.getByRole("button").filter({ visible: true }).count(), 1, "the PDF only");
+        assert.equal(
+          await mine.locator(".files").getByRole("button").filter({ visible: true }).count(),
+          1,
+          "the PDF only",
+        );
       }
       const [opened] = await Promise.all([
         page.waitForEvent("popup"),
         mine.getByRole("button", { name: "Open report.pdf in a new tab" }).click(),
       ]);
       assert.equal(await opened.evaluate("window.opener"), null);
+      while (!(await pagesInViewer(opened)).includes(1)) {}
     }),
   );
 
@@ -80,6 +85,12 @@ describe("files that people have sent, on the web page", { timeout: 120_000, ski
     }),
   );
 });
+
+/** How many pages the browser's viewer has read, asked in each of its frames. */
+async function pagesInViewer(opened: Page): Promise<readonly unknown[]> {
+  const ask = "document.querySelector('pdf-viewer')?.shadowRoot?.querySelector('viewer-toolbar')?.docLength";
+  return await Promise.all(opened.frames().map((frame) => frame.evaluate(ask).catch(() => undefined)));
+}
 
 const widthOfPicture = `(async (picture) => {
   await picture.decode();

@@ -17,7 +17,7 @@ function flash(button: Element, text: string): void {
   }, 1500);
 }
 
-async function copyText(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   // Over plain http from another machine the browser offers no clipboard to write to.
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = h("textarea", { class: "off-screen", "aria-hidden": "true" });

@@ -40,7 +40,10 @@ function dressTask(task: Element): void {
 /** The page fetches nothing from elsewhere: a picture there opens in a tab of its own, and the link names the place before that. */
 function dressPicture(link: HTMLAnchorElement): void {
   const alt = link.textContent ?? "";
-  if (!/^https?:/i.test(link.getAttribute("href") ?? "")) return;
+  if (!/^https?:/i.test(link.getAttribute("href") ?? "")) {
+    if (alt === "") link.textContent = link.title;
+    return;
+  }
   const show = markdownWords.t("showPicture", { host: link.host });
   link.textContent = alt === "" ? show : `${alt} (${show})`;
 }

@@ -14,8 +14,9 @@ const marked = new Marked(
     breaks: true,
     renderer: {
       html: ({ text }) => (harmlessTag.test(text.trim()) ? text : escapeHtml(text)),
-      // Nothing is fetched because an answer says so: an image is a link to it.
-      image: ({ href, text }) => `<a class="picture" href="${escapeHtml(href)}">${escapeHtml(text)}</a>`,
+      // Nothing is fetched because an answer says so: an image is a link to it. The path of a file is its title.
+      image: ({ href, text }) =>
+        `<a class="picture" href="${escapeHtml(href)}" title="${escapeHtml(href)}">${escapeHtml(text)}</a>`,
       checkbox: ({ checked }) => `<span class="task${checked ? " done" : ""}">${checked ? "☑" : "☐"}</span> `,
     },
   },

@@ -6,6 +6,7 @@ import { dress, dressReferences, followNote, languageOf } from "./dress.js";
 import { Lazy } from "./lazy.js";
 import { texOf } from "./math-source.js";
 import { morph } from "./morph.js";
+import { type PictureOf, showOwnPictures } from "./own-picture.js";
 import { blocksOf, htmlOf } from "./source.js";
 
 interface Block {
@@ -24,12 +25,14 @@ const colours = new Lazy(async () => (await import("./colours.js")).CodeColours.
  */
 export class MarkdownView {
   readonly #container: HTMLElement;
+  readonly #pictureOf: PictureOf;
   #blocks: readonly Block[] = [];
   #text = "";
   #isGrowing = false;
 
-  constructor(container: HTMLElement) {
+  constructor(container: HTMLElement, pictureOf: PictureOf) {
     this.#container = container;
+    this.#pictureOf = pictureOf;
     container.addEventListener("click", ({ target }) => {
       const button = target instanceof Element ? target.closest("button") : null;
       if (button === null) return;
@@ -48,7 +51,13 @@ export class MarkdownView {
     this.#blocks = blocks;
     dressReferences(this.#container, labelsOf(tokens));
     for (const [index, block] of blocks.entries())
-      if (!block.isComplete && (!isGrowing || index < blocks.length - 1)) complete(block);
+      if (!block.isComplete && (!isGrowing || index < blocks.length - 1)) this.#complete(block);
+  }
+
+  #complete(block: Block): void {
+    block.isComplete = true;
+    showOwnPictures(block.element, this.#pictureOf);
+    for (const pre of block.element.querySelectorAll("pre")) if (languageOf(pre) !== "") void paint(pre);
   }
 
   #blockFor(token: Token, index: number): Block {
@@ -100,11 +109,6 @@ function drawFormulas(block: HTMLElement, mathMlOf: MathMlOf): void {
     if (mathMl === undefined) place.classList.add("unknown");
     else place.replaceChildren(cleanMath(mathMl));
   }
-}
-
-function complete(block: Block): void {
-  block.isComplete = true;
-  for (const pre of block.element.querySelectorAll("pre")) if (languageOf(pre) !== "") void paint(pre);
 }
 
 /** The same text in the same place: nothing moves. */
