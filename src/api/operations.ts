@@ -21,6 +21,7 @@ import { createDeadLetters } from "./dead-letters.js";
 import { createFileOperations, type FilePorts } from "./files/file-operations.js";
 import type { GatewayApi } from "./gateway-api.js";
 import { Inbox } from "./inbox/inbox.js";
+import { createMemoryOperations } from "./memory/memory-operations.js";
 import { createEventOperations } from "./messages/event-operations.js";
 import { createMessageOperations } from "./messages/message-operations.js";
 import { createDeviceOperations } from "./policy/device-operations.js";
@@ -71,10 +72,11 @@ export interface OperationPorts {
     readonly policyConfig: () => Pick<PolicyView, "executionMode" | "rules">;
   };
   readonly intake: Pick<Intake, "submit">;
-  readonly files: { readonly uploads: Uploads; readonly artifacts: FilePorts["artifacts"] };
+  readonly files: { readonly uploads: Uploads } & Pick<FilePorts, "artifacts" | "transcribe">;
   readonly channels: ReadonlyMap<string, Pick<Channel, "forget">>;
   readonly workspace: string;
   readonly skills: Skills;
+  readonly memory: Parameters<typeof createMemoryOperations>[0];
   readonly budgets: Pick<Budgets, "limits" | "report">;
   readonly jobs: CronPorts;
   readonly gateway: StatusSources & {
@@ -92,7 +94,7 @@ export interface Operations extends Omit<GatewayApi, "request"> {
 
 /** The gateway's operations over its parts, subject by subject. */
 export function createOperations(ports: OperationPorts): Operations {
-  const { kept, work, people, intake, files, channels, workspace, skills, budgets, jobs, gateway } = ports;
+  const { kept, work, people, intake, files, channels, workspace, skills, memory, budgets, jobs, gateway } = ports;
   const { engine, systemKey } = kept;
   const { running, tasks, chooseModel, isFreshStart } = work;
   const { now, log } = gateway;
@@ -113,7 +115,7 @@ export function createOperations(ports: OperationPorts): Operations {
       begin: { chooseModel, workspace },
       deletions,
     }),
-    ...createMessageOperations({ ...kept, lifecycle, intake, uploads: files.uploads, now }),
+    ...createMessageOperations({ ...kept, lifecycle, intake, uploads: files.uploads, channels, now }),
     ...createEventOperations({ ...kept, log }),
     ...createFileOperations({ sessions: kept.sessions, ...files }),
     ...createPolicyOperations(people, logEvent),
@@ -122,6 +124,7 @@ export function createOperations(ports: OperationPorts): Operations {
     ...createStatusOperations({ ...gateway, engine, budgets }),
     skills: createSkillOperations({ skills, workspace }, logEvent),
     cron: createCronOperations(jobs),
+    memory: createMemoryOperations(memory, kept.sessions),
     devices: createDeviceOperations(people, logEvent),
     dead,
     inbox: new Inbox({ ...people, ...kept, scheduler, dead, looked: kept.lookedRuns, logEvent }),

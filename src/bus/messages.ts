@@ -68,10 +68,22 @@ export interface InboundMessage {
   readonly addresses?: readonly string[] | undefined;
   /** The scheduled job that this comes from: its budget counts, instead of the sender's. */
   readonly jobId?: string | undefined;
+  /**
+   * Of a message that an owner has written on the page or in the terminal into the chat of a platform: where its answer
+   * is sent too. Absent: the answer is seen only where it was written.
+   */
+  readonly answersTo?: ChatPlace | undefined;
   /** What of the turn's end is not said in the chat. Absent: everything is said. */
   readonly silence?: Silence | undefined;
   /** Unix ms. */
   readonly receivedAt: number;
+}
+
+/** A chat on a platform. */
+export interface ChatPlace {
+  readonly channel: string;
+  readonly chatId: string;
+  readonly thread?: string | undefined;
 }
 
 /** What nobody has to hear about a message that no person sent. */

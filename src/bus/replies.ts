@@ -4,7 +4,7 @@ import { newId } from "../util/ids.js";
 import { cutText } from "../util/text/cut-text.js";
 import { cutReply } from "./long-reply.js";
 import { outboundWork } from "./message-bus.js";
-import type { Attachment, InboundMessage } from "./messages.js";
+import type { Attachment, ChatPlace, InboundMessage } from "./messages.js";
 
 /** The part of a channel that says what one platform message can hold. */
 export interface Shape {
@@ -20,9 +20,14 @@ export function isGroup(message: Pick<InboundMessage, "channel" | "chatId" | "se
   return !clientChannels.has(message.channel) && message.chatId !== message.senderId;
 }
 
+/** Where the answer to this message is sent; undefined where people read the session's events themselves. */
+export function destinationOf(message: InboundMessage): ChatPlace | undefined {
+  return clientChannels.has(message.channel) ? message.answersTo : message;
+}
+
 /**
  * The platform messages that show `content` and the files in the chat of `message`, in order. None for the web page and
- * the terminal: people there read the session's events themselves. In a group the first one answers the message. A
+ * the terminal, unless the answer is wanted in the session's own chat too: there it comes below what was asked. In a group the first one answers the message. A
  * channel that is off at the moment gets its reply when it is back. The ids of what comes of one `replyId` are always
  * the same.
  */
@@ -35,13 +40,16 @@ export function repliesOf(
   attachments: readonly Attachment[] = [],
 ): readonly Work<"outbound">[] {
   const isForNobody = message.internal === true && message.silence?.word === undefined;
-  if (clientChannels.has(message.channel) || isForNobody) return [];
-  return toPieces(channel, content, attachments).map((piece, index) =>
+  const destination = destinationOf(message);
+  if (destination === undefined || isForNobody) return [];
+  const { channel: name, chatId, thread } = destination;
+  const shown = destination === message ? content : `${quoteOf(message.content)}\n\n${content}`;
+  return toPieces(channel, shown, attachments).map((piece, index) =>
     outboundWork({
       id: `${replyId}#${index + 1}`,
-      channel: message.channel,
-      chatId: message.chatId,
-      thread: message.thread,
+      channel: name,
+      chatId,
+      thread,
       sessionKey: message.sessionKey,
       replyTo:
         (isGroup(message) || channel?.namesAnswered === true) && index === 0 ? message.platformMessageId : undefined,
@@ -51,6 +59,14 @@ export function repliesOf(
       queuedEventId: newId("evt"),
     }),
   );
+}
+
+/** Who reads the chat there has not seen the question. */
+function quoteOf(text: string): string {
+  return cutText(text.trim(), longestQuote)
+    .split("\n")
+    .map((line) => `> ${line}`.trimEnd())
+    .join("\n");
 }
 
 interface Piece {
@@ -82,12 +98,15 @@ export interface Choice {
   readonly value: string;
 }
 
+const longestQuote = 300;
+
 /** A label that is longer does not fit on a button: the options are listed as well. */
 const longestLabel = 30;
 
 /**
  * The platform messages of a question. Its options are buttons below the last one where the channel has as many, and
- * numbered lines where it has not, or where a line says more than a button can.
+ * numbered lines where it has not, or where a line says more than a button can. What is asked about a message from the
+ * page is asked there alone.
  */
 export function questionRepliesOf(
   channel: Shape | undefined,
@@ -95,6 +114,7 @@ export function questionRepliesOf(
   question: { readonly id: string; readonly content: string; readonly choices: readonly Choice[] },
   turnId: string,
 ): readonly Work<"outbound">[] {
+  if (destinationOf(message) !== message) return [];
   const { id, content, choices } = question;
   const hasButtons = choices.length > 0 && choices.length <= (channel?.maxButtons ?? 0);
   const isListed =

@@ -16,6 +16,8 @@ export interface SendMessage {
    * `next`.
    */
   readonly mode?: "next" | "append" | "cancel" | undefined;
+  /** For a session that is a chat on a platform: the answer is sent there too. Default false. */
+  readonly alsoToChat?: boolean | undefined;
 }
 
 export interface SentMessage {
@@ -167,15 +169,14 @@ export function createCommands(command: Command): Commands {
   };
 
   return {
-    async sendMessage({ sessionKey, content, messageId = newMessageId(), chatId, selectedSkills, attachments, mode }) {
+    async sendMessage({ sessionKey, messageId = newMessageId(), chatId, selectedSkills, alsoToChat, ...rest }) {
       const payload = {
+        ...rest,
         session_key: sessionKey,
-        content,
         message_id: messageId,
         chat_id: chatId,
         selected_skills: selectedSkills,
-        attachments,
-        mode,
+        also_to_chat: alsoToChat,
       };
       for (;;) {
         try {

@@ -15,6 +15,12 @@ export function chatOf(sessionKey: string): string {
   return colon === -1 ? "" : sessionKey.slice(colon + 1);
 }
 
+/** Where the people of a platform's session read. Ids of platforms hold no colon: what is behind one is the thread. */
+export function placeOf(sessionKey: string): { channel: string; chatId: string; thread?: string } {
+  const [chatId = "", ...thread] = chatOf(sessionKey).split(":");
+  return { channel: channelOf(sessionKey), chatId, ...(thread.length === 0 ? {} : { thread: thread.join(":") }) };
+}
+
 const spawned = ":spawn:";
 
 /** The session of a sub-agent. */

@@ -1,5 +1,5 @@
 import { RequestError } from "../errors.js";
-import { channelOf, chatOf, clientChannels } from "../events/session-key.js";
+import { channelOf, chatOf, clientChannels, placeOf } from "../events/session-key.js";
 import type { JobOwner } from "./job.js";
 
 const defaultChat = "webui:scheduled";
@@ -12,7 +12,8 @@ const defaultChat = "webui:scheduled";
  */
 export function jobOwnerOf(sessionKey = defaultChat, owners: readonly string[]): JobOwner {
   const channel = channelOf(sessionKey);
-  const [chatId = "", ...thread] = clientChannels.has(channel) ? [chatOf(sessionKey)] : chatOf(sessionKey).split(":");
+  const isClient = clientChannels.has(channel);
+  const { chatId, ...rest } = isClient ? { channel, chatId: chatOf(sessionKey) } : placeOf(sessionKey);
   if (!/^[a-z0-9-]+$/.test(channel) || chatId === "" || channel === "system")
     throw new RequestError(`"${sessionKey.slice(0, 80)}" is not a chat. Write channel:chat, e.g. telegram:42.`, {
       status: 400,
@@ -20,6 +21,6 @@ export function jobOwnerOf(sessionKey = defaultChat, owners: readonly string[]):
     });
   const own =
     owners.find((owner) => owner === `${channel}:${chatId}`) ?? owners.find((each) => channelOf(each) === channel);
-  const senderId = clientChannels.has(channel) ? "owner" : own === undefined ? chatId : chatOf(own);
-  return { channel, chatId, senderId, sessionKey, ...(thread.length === 0 ? {} : { thread: thread.join(":") }) };
+  const senderId = isClient ? "owner" : own === undefined ? chatId : chatOf(own);
+  return { ...rest, chatId, senderId, sessionKey };
 }

@@ -236,7 +236,10 @@ export class HumanInput {
     }
     const taken = takenAtTimeout(asked);
     const sentence = timeoutText(asked, taken.text);
-    const replies = chat.replies(delivery.work.body, `${asked.request_id}-end`, sentence, log.turnId);
+    const { body } = delivery.work;
+    // Where it was not asked, its end says nothing.
+    const wasAsked = body.answersTo === undefined;
+    const replies = wasAsked ? chat.replies(body, `${asked.request_id}-end`, sentence, log.turnId) : [];
     await this.#storeAnswer(asked, "timeout", { ...taken, responderId: "" }, replies);
     handle.close(`nobody had answered in time. ${sentence}`);
     return { ...taken, outcome: "timeout", responderId: "" };

@@ -51,6 +51,7 @@ export const commandParams = {
     attachments: z.array(attachment).max(20).optional(),
     messageId: z.string().min(1).max(200).optional(),
     mode: z.enum(["next", "append", "cancel"]).optional(),
+    alsoToChat: z.boolean().optional(),
   }),
   turn_cancel: session,
   session_open: z.object({

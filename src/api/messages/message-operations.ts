@@ -16,16 +16,18 @@ export interface MessagePorts {
   readonly lifecycle: Pick<Lifecycle, "assertTakes">;
   readonly intake: Pick<Intake, "submit">;
   readonly uploads: Pick<Uploads, "folder" | "hand">;
+  /** Those of platforms. */
+  readonly channels: { has(name: string): boolean };
   /** Unix ms. */
   readonly now: () => number;
 }
 
 /** Messages to the assistant, and how their turns end. */
 export function createMessageOperations(ports: MessagePorts): MessagesApi {
-  const { lifecycle, intake, uploads } = ports;
+  const { lifecycle, intake, uploads, channels } = ports;
   return {
     async send(request) {
-      checkSend(request, uploads.folder);
+      checkSend(request, { uploads: uploads.folder, channels });
       await lifecycle.assertTakes(request);
       const message = toInbound(request, ports.now());
       const { id, sessionKey, attachments, channel, senderId } = message;

@@ -11,6 +11,8 @@ export interface SendRequest {
   /** Makes the call safe to repeat. */
   readonly messageId?: string | undefined;
   readonly mode?: MessageMode | undefined;
+  /** The session is a chat on a platform, and the answer is sent there too. Default false. */
+  readonly alsoToChat?: boolean | undefined;
 }
 
 /** What happened to a sent message. */

@@ -1,7 +1,7 @@
 import { resolve, sep } from "node:path";
 import type { InboundMessage } from "../../bus/messages.js";
 import { RequestError } from "../../errors.js";
-import { channelOf, chatOf, clientChannels } from "../../events/session-key.js";
+import { channelOf, chatOf, clientChannels, depthOf, placeOf } from "../../events/session-key.js";
 import { newId } from "../../util/ids.js";
 import type { SendRequest } from "./messages-api.js";
 
@@ -18,9 +18,21 @@ export function checkKey(key: string): void {
     });
 }
 
+interface SendLimits {
+  /** The folder that attachments must be in. */
+  readonly uploads: string;
+  /** Those of platforms. */
+  readonly channels: { has(name: string): boolean };
+}
+
 /** @throws {RequestError} 400, or 413 for what is too long */
-export function checkSend(request: SendRequest, uploads: string): void {
+export function checkSend(request: SendRequest, { uploads, channels }: SendLimits): void {
   checkKey(request.sessionKey);
+  if (request.alsoToChat === true && (depthOf(request.sessionKey) > 0 || !channels.has(channelOf(request.sessionKey))))
+    throw new RequestError(
+      `${request.sessionKey.slice(0, 80)} is not a chat on a channel that is on: the answer can be sent nowhere else. Leave alsoToChat out.`,
+      { status: 400, code: "bad_request" },
+    );
   if (request.content.trim() === "" && (request.attachments ?? []).length === 0)
     throw new RequestError("The message is empty", { status: 400, code: "bad_request" });
   if (request.content.length > maxMessageChars)
@@ -56,6 +68,7 @@ export function toInbound(request: SendRequest, receivedAt: number): InboundMess
     attachments: request.attachments ?? [],
     selectedSkills,
     mode,
+    ...(request.alsoToChat === true ? { answersTo: placeOf(sessionKey) } : {}),
     receivedAt,
   };
 }

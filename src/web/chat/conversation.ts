@@ -6,6 +6,7 @@ import type { OpenChat } from "../session/open-chat.js";
 import { isWorking, type SessionState } from "../session/view-state.js";
 import type { Store } from "../store.js";
 import { type Activity, Composer, type MessageDraft } from "./composer.js";
+import { Destination } from "./destination.js";
 import { createPlanPanel } from "./plan-panel.js";
 import { createQuestionPanel } from "./question-panel.js";
 import { Transcript } from "./transcript.js";
@@ -14,6 +15,7 @@ interface ConversationOptions {
   readonly store: Store;
   readonly chat: OpenChat;
   readonly upload: UploadFile;
+  readonly writeDown: (recording: File) => Promise<string>;
   readonly outbox: Outbox;
   readonly keptDrafts: Drafts;
   /** Read out by screen readers. */
@@ -26,16 +28,17 @@ export class Conversation {
   readonly #composer: Composer;
   readonly #question: ReturnType<typeof createQuestionPanel>;
   readonly #plan: ReturnType<typeof createPlanPanel>;
+  readonly #destination = new Destination(localStorage);
   readonly #chat: OpenChat;
   readonly #keptDrafts: Drafts;
   /** Of the chats that were open, with files that may be under way. */
   readonly #drafts = new Map<string, MessageDraft>();
   #key: string | undefined;
 
-  constructor({ store, chat, upload, outbox, keptDrafts, announce }: ConversationOptions) {
+  constructor({ store, chat, upload, writeDown, outbox, keptDrafts, announce }: ConversationOptions) {
     const send = (message: Written): void => {
       if (this.#key !== undefined) keptDrafts.sent(this.#key, message.text);
-      chat.send(message);
+      chat.send({ ...message, alsoToChat: this.#destination.isAlsoThere(message.text) });
       this.#transcript.stick();
     };
     this.#chat = chat;
@@ -51,6 +54,7 @@ export class Conversation {
       send,
       stop: () => chat.session?.stop(),
       upload,
+      writeDown,
       onChange: (text, files) => {
         if (this.#key !== undefined) keptDrafts.put(this.#key, text, files);
       },
@@ -62,7 +66,7 @@ export class Conversation {
       },
       announce,
     });
-    this.#plan = createPlanPanel({ send: (text) => chat.send({ text, mode: undefined, files: [] }), announce });
+    this.#plan = createPlanPanel({ send: (text) => send({ text, mode: undefined, files: [] }), announce });
     store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
       this.#transcript.refresh();
       if (nextAttemptAt === undefined) this.#composer.resume();
@@ -76,13 +80,18 @@ export class Conversation {
       return true;
     });
     store.watch(["current"], ({ current }) => this.#change(current));
+    store.watch(["current", "status"], ({ current, status }) =>
+      this.#destination.show(current, status?.platforms ?? []),
+    );
     store.watch(["session"], ({ session }) => {
       if (session !== undefined) this.#show(session);
     });
   }
 
   get elements(): readonly HTMLElement[] {
-    return [this.#transcript, this.#plan, this.#question, this.#composer].map(({ element }) => element);
+    return [this.#transcript, this.#plan, this.#question, this.#destination, this.#composer].map(
+      ({ element }) => element,
+    );
   }
 
   focus(): void {

@@ -37,6 +37,9 @@ function statusOf({ model, provider, problems, channels }: JsonObject): StatusVi
     model: typeof model === "string" ? model : "",
     isStandIn: provider === "offline",
     needsModel: provider === "offline" || provider === "none",
+    platforms: recordsIn(channels).flatMap(({ name, state }) =>
+      typeof name === "string" && state !== "off" ? [name] : [],
+    ),
     problems: [...lost, ...others],
   };
 }

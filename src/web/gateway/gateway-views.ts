@@ -3,5 +3,7 @@ export interface StatusView {
   readonly isStandIn: boolean;
   /** Nobody has said yet which model answers. */
   readonly needsModel: boolean;
+  /** The channels that messages can be sent on. */
+  readonly platforms: readonly string[];
   readonly problems: readonly string[];
 }

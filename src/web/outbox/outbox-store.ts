@@ -18,6 +18,8 @@ export interface OutgoingMessage {
   readonly text: string;
   readonly files: readonly OutgoingFile[];
   readonly mode: SendMode;
+  /** Absent in what an older page has kept. */
+  readonly alsoToChat?: boolean;
   /** ISO 8601. */
   readonly at: string;
   /** Grows with each message of this browser. */

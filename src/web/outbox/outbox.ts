@@ -21,6 +21,8 @@ export interface Written {
   readonly text: string;
   readonly mode: SendMode;
   readonly files: readonly OutgoingFile[];
+  /** The answer goes to the chat on its channel too. */
+  readonly alsoToChat?: boolean;
 }
 
 /**
@@ -55,10 +57,10 @@ export class Outbox {
     return this.#messages.filter((message) => message.sessionKey === sessionKey);
   }
 
-  send(sessionKey: string, { text, mode, files }: Written): void {
+  send(sessionKey: string, written: Written): void {
     const order = Math.max(Date.now() * 1000, (this.#messages.at(-1)?.order ?? 0) + 1);
     const at = new Date().toISOString();
-    const message = { messageId: newMessageId(), sessionKey, text, mode, files, at, order, error: undefined };
+    const message = { ...written, messageId: newMessageId(), sessionKey, at, order, error: undefined };
     this.#messages = [...this.#messages, message];
     this.#options.onChange(sessionKey);
     const kept = this.#options.store.send(message);
@@ -113,12 +115,20 @@ export class Outbox {
     const client = gateway();
     const message = this.#messages.find((other) => other.messageId === messageId);
     if (client === undefined || message === undefined) return;
-    const { sessionKey, text, mode } = message;
+    const { sessionKey, text, mode, alsoToChat } = message;
     await (ready(sessionKey) ?? open(client, sessionKey));
     const attachments: UploadedFile[] = [];
     for (const [index, file] of message.files.entries())
       attachments.push(file.uploaded ?? (await this.#upload(client, message, index, file)));
-    const { status } = await client.sendMessage({ sessionKey, content: text, messageId, mode, attachments });
+    const sent = {
+      sessionKey,
+      content: text,
+      messageId,
+      mode,
+      attachments,
+      ...(alsoToChat === true && { alsoToChat }),
+    };
+    const { status } = await client.sendMessage(sent);
     this.#options.store.removeMessage(messageId).catch(() => undefined);
     // It goes from the page when its event comes. Of one that the gateway had already, the event came long ago; and
     // nobody sees the events of a chat that is not open.

@@ -1,5 +1,5 @@
 import type { AgentPorts } from "../../agent/ports.js";
-import { repliesOf } from "../../bus/replies.js";
+import { destinationOf, repliesOf } from "../../bus/replies.js";
 import { createAnsweredReactor } from "../../reactors/answered-questions.js";
 import type { GatewayReadings } from "../../reactors/gateway-metrics.js";
 import { createLiveAnswersReactor } from "../../reactors/live-answers.js";
@@ -56,7 +56,8 @@ export function openReactors(
       // What a sub-agent says reaches people through its parent alone.
       if (work === undefined || work.body.taskId !== undefined) return undefined;
       const begin = text.slice(0, mostOfFirstPiece);
-      return repliesOf(channels.get(work.body.channel), work.body, turnId, begin, turnId)[0]?.body;
+      return repliesOf(channels.get(destinationOf(work.body)?.channel ?? ""), work.body, turnId, begin, turnId)[0]
+        ?.body;
     };
     reactors.push(createLiveAnswersReactor({ channels, previews, firstPiece, log }));
   }

@@ -76,10 +76,11 @@ export async function openOperations(
       policyConfig: () => policyOf(live.running),
     },
     intake: inbound.intake,
-    files: { uploads: openUploads(options, core, live), artifacts },
+    files: { uploads: openUploads(options, core, live), transcribe: inbound.transcribe, artifacts },
     channels: platforms.channels,
     workspace,
     skills: mind.skills,
+    memory: mind.ownerMemory,
     budgets: mind.budgets,
     jobs: {
       owners: people.owners,
@@ -103,7 +104,7 @@ export async function openOperations(
     ...commandsOver(core.commands),
     mcp: mcp.api,
     ...(system === undefined ? {} : { system }),
-    ...createSettings(options, operations, live, people.claims),
+    ...createSettings(options, operations, live, people.claims, mind.ownerMemory),
   };
   return { api, resumeDeletions };
 }

@@ -11,7 +11,7 @@ import type {
 } from "../../agent/ports.js";
 import { choicesFor } from "../../agent/questions/text.js";
 import type { Status } from "../../api/status/status.js";
-import { isGroup, questionRepliesOf, repliesOf } from "../../bus/replies.js";
+import { destinationOf, isGroup, questionRepliesOf, repliesOf } from "../../bus/replies.js";
 import { draft } from "../../events/event.js";
 import { rootKeyOf, sessionKeyOf } from "../../events/session-key.js";
 import { ChatContext } from "../../memory/chat-context.js";
@@ -180,7 +180,7 @@ function replies({
     // What a sub-agent says reaches people through its parent alone.
     replies: (message, replyId, content, turnId, attachments) =>
       message.taskId === undefined
-        ? repliesOf(shapes.get(message.channel), message, replyId, content, turnId, attachments)
+        ? repliesOf(shapes.get(destinationOf(message)?.channel ?? ""), message, replyId, content, turnId, attachments)
         : [],
     questionReplies(message, asked, content, turnId) {
       const choices = choicesFor(asked).map(({ id, label, description }) => {
