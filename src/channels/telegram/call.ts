@@ -6,7 +6,7 @@ type Call = Parameters<Transformer>[0];
 type Signal = NonNullable<Parameters<Call>[2]>;
 
 /**
- * Makes the calls of grammY's client on Node's own one, but for those that bring a file: for each, grammY has a time limit and an abort
+ * Makes the calls of grammY's client on Node's own one, except for those that bring a file: for each, grammY has a time limit and an abort
  * of its own, and a fetch that is written in JavaScript, which took a third of what a message costs at the platform.
  *
  * A call throws the error that Node has for a connection that failed, one with `type: "invalid-json"` for an answer that is
