@@ -1,9 +1,15 @@
-import { setFlagsFromString } from "node:v8";
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+
+/** The room for new objects, in which half is always free for those that are still alive. V8 begins with half of this. */
+const newObjectBytes = 4 * 1024 * 1024;
+
+/** Hears of each collection of the whole heap: what it registers is alive for nobody. */
+const collections = new FinalizationRegistry((react) => react());
 
 /**
  * V8 lets the heap grow with the memory of the machine, to several times what is alive: the gateway is to stay small
- * also on a large one. The young part of the heap keeps what size it has reached, so that it is kept small from the
+ * also on a large one. The young part of the heap grows quickly and gets smaller only when nothing happens, so that it is kept small from the
  * beginning.
  */
 export function keepNewObjectsFew() {
@@ -17,9 +23,33 @@ export function keepNewObjectsFew() {
  */
 export function keepHeapSmall() {
   setFlagsFromString("--heap-growing-percent=50");
-  // New objects have a megabyte: waking other threads for it takes longer than one thread takes to look through it.
+  // New objects have two megabytes: waking other threads for it takes longer than one thread takes to look through it.
   setFlagsFromString("--no-parallel-scavenge");
   setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
+  const collect = runInNewContext("gc");
   setFlagsFromString("--no-expose-gc");
+  collect();
+  keepRoom(collect);
+}
+
+/**
+ * Twice the room that V8 begins with: half as many collections, and less lives until one comes. V8 goes back to what it began with when a
+ * program has nothing to do, so that the room is made again after each collection of the whole heap.
+ */
+function keepRoom(collect) {
+  for (let round = 0; round < 8 && roomBytes() < newObjectBytes; round++) makeRoom(collect);
+  collections.register({}, () => keepRoom(collect));
+}
+
+/** V8 makes more room when more is alive than there was room for. */
+function makeRoom(collect) {
+  setFlagsFromString("--semi-space-growth-factor=2");
+  const alive = Array.from({ length: 40_000 }, (_, n) => ({ n }));
+  collect({ type: "minor" });
+  setFlagsFromString("--semi-space-growth-factor=1");
+  return alive;
+}
+
+function roomBytes() {
+  return getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? 0;
 }

@@ -1,6 +1,5 @@
-import { mkdir, readFile, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { replaceFile } from "../util/files/replace-file.js";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { agentPlist, homeInPlist, programInPlist } from "./agent-plist.js";
 import {
   type InstallOptions,
@@ -11,6 +10,7 @@ import {
 } from "./manager.js";
 import { assertRemovable, assertReplaceable, notInstalled, refused } from "./ours.js";
 import type { ProgramResult, RunProgram } from "./programs.js";
+import { writeService } from "./write-service.js";
 import { wrongPrograms } from "./wrong-programs.js";
 
 export interface LaunchdOptions {
@@ -45,8 +45,7 @@ export class Launchd implements ServiceManager {
     await this.#assertThere();
     const text = await this.#text();
     if (!force) assertReplaceable({ file: this.file, text, home: text && homeInPlist(text) }, plan.home);
-    await mkdir(dirname(this.file), { recursive: true });
-    await replaceFile(this.file, agentPlist(this.#label, plan), { mode: 0o644 });
+    await writeService(this.file, agentPlist(this.#label, plan));
     await this.#launchctl(["bootout", this.#target]);
     if (start) await this.start();
     return ["It runs while you are logged in at this Mac."];

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { replaceFile } from "../util/files/replace-file.js";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { reasonOf } from "../util/files/system-fault.js";
 import {
   type InstallOptions,
   ServiceError,
@@ -13,6 +13,7 @@ import {
 import { assertRemovable, assertReplaceable, notInstalled, refused } from "./ours.js";
 import type { ProgramResult, RunProgram } from "./programs.js";
 import { finalExitCodes, homeIn, programIn, startBurst, unitText } from "./unit.js";
+import { writeService } from "./write-service.js";
 import { wrongPrograms } from "./wrong-programs.js";
 
 /** A journal that was damaged or is large is read before the gateway is ready; as long as `TimeoutStartSec`, and a little. */
@@ -73,8 +74,7 @@ export class Systemd implements ServiceManager {
     const text = await this.#text();
     if (!force) assertReplaceable({ file: this.file, text, home: text && homeIn(text) }, plan.home);
     const canNotify = (await this.#run("systemd-notify", ["--version"]))?.code === 0;
-    await mkdir(dirname(this.file), { recursive: true });
-    await replaceFile(this.file, unitText(plan, { scope: this.scope, canNotify }), { mode: 0o644 });
+    await writeService(this.file, unitText(plan, { scope: this.scope, canNotify }));
     await this.#control(["daemon-reload"]);
     await this.#control(["enable", this.#unit]);
     if (start) await this.restart();
@@ -221,7 +221,7 @@ export class Systemd implements ServiceManager {
       return await readFile(this.file, "utf8");
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-      throw refused(`${this.file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      throw refused(`${this.file} cannot be read: ${reasonOf(error)}.`);
     }
   }
 }

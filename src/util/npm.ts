@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Fault } from "../errors.js";
 import { programEnvironment } from "./program-environment.js";
@@ -29,9 +31,15 @@ const longestMs = 15 * 60_000;
 /** Of what npm says, as much as can matter. */
 const maxSaid = 50_000;
 const always = [
-  ...["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=warn", "--global=false"],
-  ...["--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=5000", "--fetch-timeout=60000"],
+  "--ignore-scripts",
+  "--no-audit",
+  "--no-fund",
+  "--no-update-notifier",
+  "--loglevel=warn",
+  "--global=false",
 ];
+/** Who waits for us has less patience than npm, unless they have told npm themselves. */
+const patience = { "fetch-retry-mintimeout": 500, "fetch-retry-maxtimeout": 5000, "fetch-timeout": 60_000 };
 
 /**
  * Runs npm, which runs no script of any package, and resolves with what it writes to its standard output.
@@ -45,7 +53,7 @@ export async function runNpm(args: readonly string[], options: NpmOptions = {}):
   const env = programEnvironment();
   // The npm that belongs to this Node, also where the PATH of a service does not have it; and npm looks for a Node there.
   const searched = env.PATH ? `${folder}${delimiter}${env.PATH}` : folder;
-  const child = spawn(existsSync(beside) ? beside : "npm", [...args, ...always], {
+  const child = spawn(existsSync(beside) ? beside : "npm", [...args, ...always, ...(await patienceOf(env))], {
     ...(cwd === undefined ? {} : { cwd }),
     env: { ...env, PATH: searched },
     stdio: ["ignore", "pipe", "pipe"],
@@ -65,6 +73,21 @@ export async function runNpm(args: readonly string[], options: NpmOptions = {}):
   // On a full disk npm warns, leaves out what it could not write, and ends well.
   if (code !== 0 || /TAR_ENTRY_ERROR|ENOSPC/.test(said.stderr)) throw failure(said.stderr, code);
   return said.stdout;
+}
+
+/** An option would count more than people's own settings: only what they have not set is one. */
+async function patienceOf(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+  const file = settingOf(env, "userconfig") ?? join(env.HOME ?? homedir(), ".npmrc");
+  const theirs = await readFile(file, "utf8").catch(() => "");
+  return Object.entries(patience)
+    .filter(([name]) => settingOf(env, name) === undefined && !new RegExp(`^\\s*${name}\\s*=`, "m").test(theirs))
+    .map(([name, ms]) => `--${name}=${ms}`);
+}
+
+/** npm takes its variables in any letters. */
+function settingOf(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const wanted = `npm_config_${name.replaceAll("-", "_")}`;
+  return Object.entries(env).find(([key]) => key.toLowerCase() === wanted)?.[1];
 }
 
 function notStarted(error: Error): NpmError {

@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from "node:https";
 import type { Api, InputFile } from "grammy";
 import { ChannelError } from "../../errors.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
+import { callsThrough } from "./call.js";
 import { openProxyAgent } from "./proxy.js";
 
 /** The signal type in grammY's declarations, which come from a package older than Node's own. */
@@ -50,13 +51,16 @@ export async function openApi(options: ApiOptions): Promise<TelegramClient> {
           freeSocketMs,
         );
   const apiRoot = withoutSlashes(root.href);
+  const api = new GrammyApi(options.token, {
+    apiRoot,
+    // Longer than any call of ours may take: each has its own limit.
+    timeoutSeconds: 600,
+    baseFetchConfig: { agent, compress: true },
+  });
+  const addressOf = (method: string): URL => new URL(`${apiRoot}/bot${options.token}/${method}`);
+  api.config.use(callsThrough(agent, addressOf, (value) => value instanceof GrammyFile));
   return {
-    api: new GrammyApi(options.token, {
-      apiRoot,
-      // Longer than any call of ours may take: each has its own limit.
-      timeoutSeconds: 600,
-      baseFetchConfig: { agent, compress: true },
-    }),
+    api,
     agent,
     fileAddress: (path) => new URL(`${apiRoot}/file/bot${options.token}/${path}`),
     upload: (bytes, filename) => new GrammyFile(bytes, filename),

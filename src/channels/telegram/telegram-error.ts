@@ -95,15 +95,14 @@ function waitOf(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
-/** The part behind "reason:" names host and code, without the address that holds the token. */
+/** Of an upload, the part behind "reason:" names host and code, without the address that holds the token. */
 function networkReason(error: unknown): string {
   const why = whyUnreached(error);
   if (why !== undefined) return why;
   const inner = isNetworkFailure(error) ? error.error : error;
   if (inner instanceof Error && "type" in inner && inner.type === "invalid-json")
     return "what answers there is not Telegram: check channels.telegram.apiRoot and proxy";
-  const reason = / reason: (.+)$/s.exec(messageOf(inner))?.[1];
-  return reason ?? codeOf(inner) ?? "the request failed";
+  return reasonOf(error) || codeOf(inner) || "the request failed";
 }
 
 const connectCodes = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN"];
@@ -113,7 +112,12 @@ function hadLeft(error: unknown): boolean {
   const inner = isNetworkFailure(error) ? error.error : error;
   const code = codeOf(inner) ?? "";
   if (connectCodes.includes(code) || /CERT|TLS|SSL/.test(code)) return false;
-  const reason = / reason: (.*)$/s.exec(messageOf(inner))?.[1] ?? "";
+  const reason = reasonOf(error) ?? "";
   if (code === "ETIMEDOUT") return /^(read|write)/.test(reason);
   return !/^(connect |getaddrinfo |proxy: )|before secure TLS connection/.test(reason);
+}
+
+/** What Node says. */
+function reasonOf(error: unknown): string | undefined {
+  return isNetworkFailure(error) ? / reason: (.+)$/s.exec(messageOf(error.error))?.[1] : messageOf(error);
 }

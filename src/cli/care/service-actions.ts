@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdir, readFile, stat } from "node:fs/promises";
-import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
+import { thisAccount } from "../../service/account.js";
 import { ServiceError, type ServiceManager } from "../../service/manager.js";
 import { openManager, withRuntimeFolder } from "../../service/open-manager.js";
 import { createRunProgram, type RunProgram } from "../../service/programs.js";
@@ -113,12 +113,12 @@ async function noteSilence(manager: ServiceManager, run: RunProgram): Promise<vo
 }
 
 function open({ system, name }: ServiceFlags): { readonly manager: ServiceManager; readonly run: RunProgram } {
-  const { uid, username: user } = userInfo();
-  const run = createRunProgram(withRuntimeFolder(process.env, uid), new AbortController().signal);
-  const scope = system === true ? "system" : "user";
   const { env } = process;
+  const account = thisAccount(env);
+  const run = createRunProgram(withRuntimeFolder(env, account.uid), new AbortController().signal);
+  const scope = system === true ? "system" : "user";
   try {
-    return { manager: openManager({ scope, name, run, env, homedir: env.HOME ?? homedir(), user, uid }), run };
+    return { manager: openManager({ scope, name, run, env, ...account }), run };
   } catch (error) {
     throw toCommandError(error);
   }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { homedir, userInfo } from "node:os";
 import { z } from "zod";
 import { holderOf } from "../../offline/running-gateway.js";
+import { thisAccount } from "../../service/account.js";
 import { ServiceError, type ServiceManager } from "../../service/manager.js";
 import { openManager, withRuntimeFolder } from "../../service/open-manager.js";
 import { createRunProgram } from "../../service/programs.js";
@@ -51,14 +51,14 @@ async function restartOf(
 
 /** The service that runs the gateway of this home. @throws {CommandError} where this account may not restart it */
 async function serviceOf(home: string, name: string): Promise<ServiceManager | undefined> {
-  const { uid, username: user } = userInfo();
   const { env } = process;
-  const run = createRunProgram(withRuntimeFolder(env, uid), new AbortController().signal);
+  const account = thisAccount(env);
+  const run = createRunProgram(withRuntimeFolder(env, account.uid), new AbortController().signal);
   for (const scope of ["user", "system"] as const) {
     try {
-      const manager = openManager({ scope, name, run, env, homedir: env.HOME ?? homedir(), user, uid });
+      const manager = openManager({ scope, name, run, env, ...account });
       if ((await manager.installedHome()) !== home) continue;
-      if (scope === "user" || uid === 0) return manager;
+      if (scope === "user" || account.uid === 0) return manager;
     } catch (error) {
       // No manager of services is there, so that none runs the gateway.
       if (error instanceof ServiceError) continue;

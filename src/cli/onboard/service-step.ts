@@ -1,5 +1,5 @@
-import { homedir, userInfo } from "node:os";
 import { messageOf } from "../../errors.js";
+import { thisAccount } from "../../service/account.js";
 import type { ServiceManager } from "../../service/manager.js";
 import { openManager, withRuntimeFolder } from "../../service/open-manager.js";
 import { createRunProgram } from "../../service/programs.js";
@@ -50,8 +50,8 @@ async function stateOf(home: string, signal: AbortSignal): Promise<string> {
 }
 
 function openUserManager(signal: AbortSignal): ServiceManager {
-  const { uid, username: user } = userInfo();
   const { env } = process;
-  const run = createRunProgram(withRuntimeFolder(env, uid), signal);
-  return openManager({ scope: "user", name, run, env, homedir: env.HOME ?? homedir(), user, uid });
+  const account = thisAccount(env);
+  const run = createRunProgram(withRuntimeFolder(env, account.uid), signal);
+  return openManager({ scope: "user", name, run, env, ...account });
 }

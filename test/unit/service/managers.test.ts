@@ -1,9 +1,18 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
-import type { ServicePlan, ServiceScope } from "../../../src/service/manager.js";
+import { ServiceError, type ServicePlan, type ServiceScope } from "../../../src/service/manager.js";
 import { openManager } from "../../../src/service/open-manager.js";
 import { createRunProgram } from "../../../src/service/programs.js";
 import { Systemd, type SystemdOptions } from "../../../src/service/systemd.js";
@@ -38,6 +47,30 @@ function systemdOf(programs: FakePrograms, scope: ServiceScope = "user") {
 }
 
 describe("systemd", () => {
+  test("says in words why the file of a service cannot be written, and what to do", async () => {
+    const programs = makeFakePrograms();
+    for (const name of ["systemctl", "systemd-notify", "loginctl"]) programs.add(name);
+    const { manager, plan } = systemdOf(programs);
+    const folder = dirname(dirname(manager.file));
+    mkdirSync(dirname(folder), { recursive: true });
+    // A disk that is not there at the moment.
+    symlinkSync(join(folder, "..", "gone"), folder);
+    await assert.rejects(manager.install(plan, { force: false, start: true }), (error) => {
+      assert.ok(error instanceof ServiceError, String(error));
+      assert.match(
+        error.message,
+        /^The file of the service cannot be written\. .*systemd cannot be used: .*Check the path/,
+      );
+      return true;
+    });
+    rmSync(folder);
+    writeFileSync(folder, "");
+    await assert.rejects(
+      manager.install(plan, { force: false, start: true }),
+      new RegExp(`${manager.file} cannot be read: it is a file, not a folder\\.$`),
+    );
+  });
+
   test("of the machine gets a unit that everybody may read and root alone may change, and no word of lingering", async () => {
     const programs = makeFakePrograms();
     for (const name of ["systemctl", "systemd-notify", "loginctl"]) programs.add(name);

@@ -127,10 +127,7 @@ test("what somebody sends who is not listened to is never parked", async () => {
   assert.doesNotMatch(JSON.stringify([...disk.records]), /private words/);
 });
 
-/** What is sent while nothing is taken for the moment: a slow file, an album with one, and what is behind them. */
-function sendAll(telegram: FakeTelegram): void {
-  say(telegram, 1, "slow");
-  say(telegram, 2, "elsewhere");
+function sendAlbum(telegram: FakeTelegram): void {
   for (const name of ["a", "b"])
     telegram.pushMessage({
       chat: { id: 3, type: "private" },
@@ -138,6 +135,27 @@ function sendAll(telegram: FakeTelegram): void {
       media_group_id: "9",
       document: { file_id: name, file_name: name },
     });
+}
+
+test("while an album out of the parking is put together, Telegram is asked for more of it a few times a second", async () => {
+  await using telegram = await startFakeTelegram({ token });
+  const disk = new Disk();
+  sendAlbum(telegram);
+  await using first = startChannel(open(telegram, new Process(disk)), () => new Promise(() => {}));
+  await until("it is parked", () => disk.records.size === 2 && telegram.pending === 0);
+  void first.stop();
+  const asked = telegram.calls("getUpdates");
+  await using _second = startChannel(open(telegram, new Process(disk)), async (message) => disk.take(message));
+  await until("it is taken", () => disk.taken.length === 1);
+  const polls = telegram.calls("getUpdates") - asked;
+  assert.ok(polls >= 3 && polls <= 8, `${polls} polls`);
+});
+
+/** What is sent while nothing is taken for the moment: a slow file, an album with one, and what is behind them. */
+function sendAll(telegram: FakeTelegram): void {
+  say(telegram, 1, "slow");
+  say(telegram, 2, "elsewhere");
+  sendAlbum(telegram);
   say(telegram, 1, "second");
   say(telegram, 3, "after the album");
 }
@@ -180,7 +198,12 @@ async function killAt(diesAt: number): Promise<boolean> {
 
 test("a kill at any write loses nothing, takes nothing twice and keeps the order of each chat", async () => {
   let kills = 0;
-  while (await killAt(kills)) kills += 1;
+  // Most of each is waiting for an album: several at once.
+  for (let died = true; died; ) {
+    const deaths = await Promise.all(Array.from({ length: 8 }, (_, n) => killAt(kills + n)));
+    died = deaths.every((one) => one);
+    kills += died ? deaths.length : deaths.indexOf(false);
+  }
   // Five messages in six updates: each is parked, taken and removed, with a kill before and behind each write.
   assert.ok(kills >= 28, `${kills} kills`);
 });

@@ -39,8 +39,11 @@ export async function runPolling(source: Source, timing: PollTiming, signal: Abo
   await poll(source, 0, timing, signal);
   while (!signal.aborted) {
     onConnected();
+    const beganAt = performance.now();
     await intake.settledWithin(albums.isHolding ? albumLookMs : parkAfterMs);
     await intake.park();
+    // What is parked is settled too, so that an album out of the parking is waited for here.
+    if (albums.isHolding) await sleep(Math.max(0, albumLookMs - (performance.now() - beganAt)), signal);
     if (!signal.aborted) await poll(source, albums.isHolding ? 0 : timing.pollTimeoutSeconds, timing, signal);
   }
 }

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { projectFile } from "../../support/project.js";
+
+const run = promisify(execFile);
+
+test("new objects have two megabytes, also after much was made, and one while the program starts", async () => {
+  const program = `
+    import { getHeapSpaceStatistics } from "node:v8";
+    const { keepNewObjectsFew, keepHeapSmall } = await import(${JSON.stringify(pathToFileURL(projectFile("bin/small-heap.js")))});
+    const sizes = [];
+    // V8 keeps the same room once more, for what is alive when it collects.
+    const size = () => getHeapSpaceStatistics().find((one) => one.space_name === "new_space").space_size / 2 ** 21;
+    const look = () => sizes.push(size());
+    const work = () => {
+      for (let n = 0, alive = []; n < 3_000_000; n++) {
+        alive.push({ n });
+        if (alive.length > 100_000) alive = [];
+      }
+    };
+    keepNewObjectsFew();
+    work();
+    look();
+    keepHeapSmall();
+    work();
+    // V8 may have made it smaller meanwhile: it is made again when it says that it has collected.
+    for (const end = Date.now() + 10_000; size() !== 2 && Date.now() < end; await new Promise(setImmediate)) work();
+    look();
+    process.stdout.write(JSON.stringify([sizes, typeof gc]));`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program]);
+  assert.deepEqual(JSON.parse(stdout), [[1, 2], "undefined"]);
+});
