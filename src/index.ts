@@ -13,6 +13,7 @@ export type { StatusApi } from "./api/status/status-api.js";
 export type {
   Attachment,
   Button,
+  ChatPlace,
   InboundMessage,
   MessageMode,
   OutboundMessage,

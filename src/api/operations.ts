@@ -71,7 +71,7 @@ export interface OperationPorts {
     readonly policyConfig: () => Pick<PolicyView, "executionMode" | "rules">;
   };
   readonly intake: Pick<Intake, "submit">;
-  readonly files: { readonly uploads: Uploads; readonly artifacts: FilePorts["artifacts"] };
+  readonly files: { readonly uploads: Uploads } & Pick<FilePorts, "artifacts" | "transcribe">;
   readonly channels: ReadonlyMap<string, Pick<Channel, "forget">>;
   readonly workspace: string;
   readonly skills: Skills;

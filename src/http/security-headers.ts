@@ -16,6 +16,12 @@ export const answerHeaders: Readonly<Record<string, string>> = {
   "X-DNS-Prefetch-Control": "off",
 };
 
+/** Of the page: what is said into a microphone, after the browser has asked, becomes a message. */
+export const pagePermissions = (answerHeaders["Permissions-Policy"] ?? "").replace(
+  "microphone=()",
+  "microphone=(self)",
+);
+
 /** Of the page's own files, instead of the policy above. Only the sanitizer may turn text into elements. */
 export const pagePolicy = [
   "default-src 'none'",

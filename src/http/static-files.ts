@@ -5,7 +5,7 @@ import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { RequestError } from "../errors.js";
 import { contentTypeOf } from "../util/files/content-types.js";
-import { pagePolicy } from "./security-headers.js";
+import { pagePermissions, pagePolicy } from "./security-headers.js";
 import type { Target } from "./target.js";
 
 const notBuilt = `<!doctype html>
@@ -33,8 +33,13 @@ export async function serveFile(
   if (target.segments.at(-1)?.includes(".") === true) throw notFound(target.path);
   const index = await findFile(webRoot, ["index.html"]);
   if (index !== undefined) return sendFile(request, response, index, false);
-  response.setHeader("Content-Security-Policy", pagePolicy);
+  setPageHeaders(response);
   response.writeHead(200, { "Content-Type": contentTypeOf(".html"), "Cache-Control": "no-store" }).end(notBuilt);
+}
+
+function setPageHeaders(response: ServerResponse): void {
+  response.setHeader("Content-Security-Policy", pagePolicy);
+  response.setHeader("Permissions-Policy", pagePermissions);
 }
 
 async function findFile(webRoot: string, segments: readonly string[]): Promise<string | undefined> {
@@ -60,7 +65,7 @@ async function sendFile(
   immutable: boolean,
 ): Promise<void> {
   const { size, mtimeMs } = await stat(path);
-  response.setHeader("Content-Security-Policy", pagePolicy);
+  setPageHeaders(response);
   const etag = `"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}"`;
   response.setHeader("ETag", etag);
   response.setHeader("Cache-Control", immutable ? "public, max-age=31536000, immutable" : "no-cache");

@@ -1,5 +1,6 @@
 import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
+import { writeDown } from "./files/write-down.js";
 import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
@@ -91,6 +92,7 @@ class App {
       store,
       chat: this.#chat,
       upload: (content, name, signal) => this.#connection.upload(content, name, signal),
+      writeDown: (recording) => writeDown(this.#connection, this.#api, recording),
       outbox: this.#outbox,
       keptDrafts: this.#keptDrafts,
       announce: (text) => this.#shell.announce(text),

@@ -25,6 +25,12 @@ export interface FilesApi {
    */
   openUpload(name: string): Promise<OpenedFile>;
   /**
+   * The words of an uploaded recording, by the last part of its path.
+   *
+   * @throws {RequestError} 404, 409 `no_transcription` where the config names no service for that, 502 when the service fails
+   */
+  transcribeUpload(name: string, signal: AbortSignal): Promise<string>;
+  /**
    * A file that came with a message of this session, by the last part of its path. The caller closes it.
    *
    * @throws {RequestError} 404

@@ -15,6 +15,12 @@ export const uploadRoutes: readonly Route[] = [
     path: "/api/uploads/:file",
     handle: async (x) => sendDownload(x, await x.api.openUpload(paramOf(x, "file"))),
   },
+  {
+    method: "POST",
+    path: "/api/uploads/:file/words",
+    handle: async (x) =>
+      sendJson(x.response, 200, { text: await x.api.transcribeUpload(paramOf(x, "file"), x.signal) }),
+  },
 ];
 
 const maxNameChars = 1000;

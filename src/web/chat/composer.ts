@@ -4,6 +4,7 @@ import type { Written } from "../outbox/outbox.js";
 import type { OutgoingFile, SendMode } from "../outbox/outbox-store.js";
 import { h, type IconName, icon, setText } from "../parts/dom.js";
 import { focusToWrite, onKey, saveFocus } from "../parts/keyboard.js";
+import { createSpeakButton } from "./speak-button.js";
 import { chatWords } from "./words.js";
 
 interface ComposerActions {
@@ -12,6 +13,8 @@ interface ComposerActions {
   /** What is written is another. */
   onChange(text: string, files: readonly OutgoingFile[]): void;
   readonly upload: UploadFile;
+  /** Writes down what is said in a recording. */
+  writeDown(recording: File): Promise<string>;
 }
 
 /** What is written but not sent. */
@@ -42,6 +45,7 @@ export class Composer {
   readonly #instead = roundButton("replace", "instead", () => this.#submitAndWrite("cancel"));
   readonly #stop = roundButton("stop", "stop", () => this.#actions.stop());
   readonly #hint = h("p", { class: "hint" });
+  readonly #speech = h("p", { class: "speech", role: "status" });
   #activity: Activity = "idle";
 
   constructor(actions: ComposerActions) {
@@ -51,7 +55,11 @@ export class Composer {
       // The focus would vanish with the button.
       if (isRemoval) this.#area.focus();
     });
-    this.element = h("div", { class: "composer" }, h("div", { class: "column" }, this.#box(), this.#hint));
+    this.element = h(
+      "div",
+      { class: "composer" },
+      h("div", { class: "column" }, this.#speech, this.#box(), this.#hint),
+    );
     this.#area.addEventListener("input", () => this.#update());
     onKey(this.#area, "Enter", (event) => this.#onEnter(event));
     this.#update();
@@ -96,8 +104,13 @@ export class Composer {
       this.#area.focus();
     };
     const { button, input } = createFileChooser(addAndWrite);
-    const parts = [this.#tray.element, input, button, this.#area, this.#stop, this.#instead, this.#add, this.#send];
-    const box = h("form", { class: "composer-box" }, ...parts);
+    const speak = createSpeakButton({
+      onRecorded: (recording) => this.#writeDown(recording),
+      tell: (text) => setText(this.#speech, text),
+    });
+    const written = [this.#tray.element, input, button, this.#area];
+    const buttons = [speak, this.#stop, this.#instead, this.#add, this.#send];
+    const box = h("form", { class: "composer-box" }, ...written, ...buttons);
     box.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit(undefined);
@@ -134,6 +147,29 @@ export class Composer {
     // A command is nothing that could be answered instead of the running answer.
     this.#actions.send({ text, mode: text.startsWith("/") ? undefined : mode, files });
     this.#update();
+  }
+
+  async #writeDown(recording: File): Promise<void> {
+    setText(this.#speech, chatWords.t("writingDown"));
+    try {
+      const words = await this.#actions.writeDown(recording);
+      setText(this.#speech, words === "" ? chatWords.t("nothingSaid") : "");
+      this.#insert(words);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      setText(this.#speech, chatWords.t("notWrittenDown", { reason }));
+      this.#tray.add([recording]);
+    }
+  }
+
+  /** Where the cursor is, apart from what is before it. */
+  #insert(words: string): void {
+    const area = this.#area;
+    const { selectionStart: start, selectionEnd: end, value } = area;
+    const gap = words === "" || start === 0 || /\s$/.test(value.slice(0, start)) ? "" : " ";
+    area.setRangeText(gap + words, start, end, "end");
+    this.#update();
+    this.focus();
   }
 
   #submitAndWrite(mode: SendMode): void {

@@ -15,6 +15,7 @@ interface ConversationOptions {
   readonly store: Store;
   readonly chat: OpenChat;
   readonly upload: UploadFile;
+  readonly writeDown: (recording: File) => Promise<string>;
   readonly outbox: Outbox;
   readonly keptDrafts: Drafts;
   /** Read out by screen readers. */
@@ -34,7 +35,7 @@ export class Conversation {
   readonly #drafts = new Map<string, MessageDraft>();
   #key: string | undefined;
 
-  constructor({ store, chat, upload, outbox, keptDrafts, announce }: ConversationOptions) {
+  constructor({ store, chat, upload, writeDown, outbox, keptDrafts, announce }: ConversationOptions) {
     const send = (message: Written): void => {
       if (this.#key !== undefined) keptDrafts.sent(this.#key, message.text);
       chat.send({ ...message, alsoToChat: this.#destination.isAlsoThere(message.text) });
@@ -53,6 +54,7 @@ export class Conversation {
       send,
       stop: () => chat.session?.stop(),
       upload,
+      writeDown,
       onChange: (text, files) => {
         if (this.#key !== undefined) keptDrafts.put(this.#key, text, files);
       },

@@ -3,7 +3,6 @@ import { parseCommand } from "../../agent/commands/chat-command.js";
 import { asksToStop } from "../../agent/questions/interrupt-phrases.js";
 import { OpenQuestions } from "../../agent/questions/open-questions.js";
 import { RunningTurns } from "../../agent/turn/running-turns.js";
-import type { Attachment } from "../../bus/messages.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { saveSecrets } from "../../config/secrets-file.js";
@@ -11,6 +10,7 @@ import { type Answers, createAnswers } from "../../inbound/answers.js";
 import { Intake } from "../../inbound/intake.js";
 import { ReceivedFiles } from "../../inbound/received-files.js";
 import { StuckChats } from "../../inbound/stuck-chats.js";
+import type { Transcribe } from "../../inbound/voice-notes.js";
 import { receivedFiles } from "../../policy/locations/zones.js";
 import { createRateLimiter, type RateLimits } from "../../policy/rate-limits.js";
 import type { Core } from "../core/core.js";
@@ -24,6 +24,8 @@ export interface Inbound {
   readonly answers: Answers;
   readonly running: RunningTurns;
   readonly stuck: StuckChats;
+  /** Undefined while the config names no service that writes down what is said. */
+  readonly transcribe: () => Transcribe | undefined;
 }
 
 export function openInbound(
@@ -45,6 +47,7 @@ export function openInbound(
   const stuck = new StuckChats(now);
   const rates = createRateLimiter(() => ratesOf(live.running), { now });
   live.own({ sections: ["inbound"], apply() {} });
+  const transcribe = followTranscription(live);
   const intake = new Intake({
     people: { policy, pairing, claims, rates },
     store: {
@@ -57,12 +60,12 @@ export function openInbound(
     words: { isCommand: (content) => parseCommand(content) !== undefined, asksToStop },
     questions,
     answers,
-    files: filesOf(options, core, live),
+    files: filesOf(options, core, live, transcribe),
     stuck,
     now,
     log,
   });
-  return { intake, questions, answers, running: new RunningTurns(), stuck };
+  return { intake, questions, answers, running: new RunningTurns(), stuck, transcribe };
 }
 
 function ratesOf({ inbound }: Config): RateLimits {
@@ -73,14 +76,8 @@ function filesOf(
   { log }: GatewayOptions,
   { folders: { files, provenance, whyFull } }: Core,
   live: LiveConfig,
+  transcribe: Inbound["transcribe"],
 ): ReceivedFiles {
-  let transcribe = openTranscription(live.running.transcription);
-  live.own({
-    sections: ["transcription"],
-    apply(next) {
-      transcribe = openTranscription(next.transcription);
-    },
-  });
   return new ReceivedFiles({
     folderOf: (key) => join(files.kept(key), receivedFiles),
     noteSender: (file, by) => provenance.senders.note(file, by),
@@ -89,16 +86,25 @@ function filesOf(
       return live.running.inbound.maxFileMegabytes * 1024 * 1024;
     },
     get transcribe() {
-      return transcribe;
+      return transcribe();
     },
     log,
   });
 }
 
+function followTranscription(live: LiveConfig): Inbound["transcribe"] {
+  let transcribe = openTranscription(live.running.transcription);
+  live.own({
+    sections: ["transcription"],
+    apply(next) {
+      transcribe = openTranscription(next.transcription);
+    },
+  });
+  return () => transcribe;
+}
+
 /** The SDK is loaded with the first voice message. */
-function openTranscription(
-  config: Config["transcription"],
-): ((file: Attachment, signal: AbortSignal) => Promise<string>) | undefined {
+function openTranscription(config: Config["transcription"]): Transcribe | undefined {
   const { apiKey, apiBase, model } = config;
   if (apiKey === undefined && apiBase === undefined) return undefined;
   return async (file, signal) => {

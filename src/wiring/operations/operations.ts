@@ -76,7 +76,7 @@ export async function openOperations(
       policyConfig: () => policyOf(live.running),
     },
     intake: inbound.intake,
-    files: { uploads: openUploads(options, core, live), artifacts },
+    files: { uploads: openUploads(options, core, live), transcribe: inbound.transcribe, artifacts },
     channels: platforms.channels,
     workspace,
     skills: mind.skills,

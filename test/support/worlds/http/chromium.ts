@@ -15,6 +15,9 @@ export async function openChromium(names: readonly string[] = []): Promise<Brows
       "--disable-component-update",
       "--disable-sync",
       "--disable-quic",
+      // A microphone that beeps, and that nobody has to be asked for.
+      "--use-fake-device-for-media-stream",
+      "--use-fake-ui-for-media-stream",
       ...(names.length === 0
         ? []
         : [`--host-resolver-rules=${names.map((name) => `MAP ${name} 127.0.0.1`).join(",")}`]),

@@ -50,6 +50,9 @@ export const noFiles: FilesApi = {
   openUpload: async (name) => {
     throw notFound(`There is no file ${name}`);
   },
+  transcribeUpload: async (name) => {
+    throw notFound(`There is no file ${name}`);
+  },
   openArtifact: async () => {
     throw notFound("There is no such file");
   },
