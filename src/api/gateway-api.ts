@@ -1,3 +1,4 @@
+import type { ChatCommandsApi } from "./chat-commands-api.js";
 import type { CommandsApi } from "./commands/commands-api.js";
 import type { CronApi } from "./cron-api.js";
 import type { DeadLettersApi } from "./dead-letters.js";
@@ -23,6 +24,7 @@ import type { SystemApi } from "./system-api.js";
  */
 export interface GatewayApi
   extends CommandsApi,
+    ChatCommandsApi,
     SessionsApi,
     MessagesApi,
     EventsApi,

@@ -1,10 +1,12 @@
+import type { SearchHit } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
+import { loadChoices } from "./commands/choices.js";
 import { writeDown } from "./files/write-down.js";
 import { createBanners } from "./frame/banners.js";
 import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
-import { createLanguageButton } from "./frame/language-button.js";
+import { changeLanguage, createLanguageButton } from "./frame/language-button.js";
 import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { followRoute, type Route, takeInvitation } from "./frame/route.js";
@@ -18,6 +20,8 @@ import { createGatewayHttp, type GatewayHttp } from "./gateway/gateway-http.js";
 import { Drafts } from "./outbox/drafts.js";
 import { Outbox } from "./outbox/outbox.js";
 import type { OutboxStore } from "./outbox/outbox-store.js";
+import { PaletteOpener } from "./palette/opener.js";
+import type { PaletteWorld } from "./palette/palette-world.js";
 import { Chats } from "./panes/chats/chats.js";
 import { DeviceButtons } from "./panes/devices/device-buttons.js";
 import type { PaneHost } from "./panes/host.js";
@@ -55,6 +59,7 @@ class App {
   readonly #banners = createBanners(() => this.#connection.retryNow());
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
+  readonly #palette: PaletteOpener;
   readonly #firstRun: FirstRun;
   readonly #rail: ReturnType<typeof createRail>;
   readonly #settings: ReturnType<typeof createSettingsList>;
@@ -92,6 +97,7 @@ class App {
       store,
       chat: this.#chat,
       upload: (content, name, signal) => this.#connection.upload(content, name, signal),
+      commands: () => loadChoices(this.#api),
       writeDown: (recording) => writeDown(this.#connection, this.#api, recording),
       outbox: this.#outbox,
       keptDrafts: this.#keptDrafts,
@@ -110,10 +116,7 @@ class App {
       client: () => this.#connection.client,
       api: this.#api,
       open: (key) => this.#go(key),
-      openHit: (hit) => {
-        this.#go(hit.sessionKey);
-        this.#conversation.reveal(hit).catch(onFailure);
-      },
+      openHit: (hit) => this.#goToHit(hit),
       newChat: () => this.#go(this.#chat.freshKey()),
       onRemoved: (key) => this.#onRemoved(key),
       onFailure,
@@ -122,6 +125,7 @@ class App {
     this.#rail = createRail(panes, { openChats: () => this.#goToChats(), openPane });
     this.#settings = createSettingsList(panes, openPane);
     new ReadMarks(store, () => this.#connection.client);
+    this.#palette = this.#createPalette();
     this.#shell = this.#build();
     this.#firstRun = new FirstRun(this.#shell.setupRoot, () => this.#world());
     this.#watch();
@@ -145,6 +149,7 @@ class App {
     this.#connection.open();
     this.#route.settle(place);
     this.#showPlace(place);
+    if (place.kind === "chat") this.#conversation.focus();
     await this.#takeUp();
   }
 
@@ -161,7 +166,39 @@ class App {
   #build(): Shell {
     this.#chats.element.append(h("div", { class: "pane-foot" }, this.#devices.element, createLanguageButton()));
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
-    return createShell({ side, banners: this.#banners.element, conversation: this.#conversation.elements });
+    return createShell({
+      side,
+      tools: [this.#palette.element],
+      banners: this.#banners.element,
+      conversation: this.#conversation.elements,
+    });
+  }
+
+  #createPalette(): PaletteOpener {
+    const withKey = (run: (key: string) => void): void => {
+      if (this.#chat.session !== undefined) run(this.#chat.session.key);
+    };
+    const world: PaletteWorld = {
+      store: this.#store,
+      panes,
+      client: () => this.#connection.client,
+      openChat: (key) => this.#go(key),
+      openHit: (hit) => this.#goToHit(hit),
+      openPane: (id) => this.#goToPane(id),
+      newChat: () => this.#go(this.#chat.freshKey()),
+      chat: {
+        stop: () => this.#chat.session?.stop(),
+        rename: () => withKey((key) => this.#chats.rename(key)),
+        download: (format) => withKey((key) => this.#chats.download(key, format)),
+        focus: () => this.#goToChats(),
+      },
+      device: {
+        showDevices: () => this.#devices.actions.show,
+        signOut: () => this.#devices.actions.signOut,
+        changeLanguage,
+      },
+    };
+    return new PaletteOpener(world, (error) => this.#failed(error));
   }
 
   #watch(): void {
@@ -193,6 +230,12 @@ class App {
     this.#route.go({ kind: "chat", key });
     this.#showPlace({ kind: "chat", key });
     this.#conversation.focus();
+  }
+
+  /** Shows a chat at one of its messages. */
+  #goToHit(hit: SearchHit): void {
+    this.#go(hit.sessionKey);
+    this.#conversation.reveal(hit).catch((error: unknown) => this.#failed(error));
   }
 
   /** Back to the chat that was open last. */

@@ -32,6 +32,27 @@ export const commands = {
 } as const;
 type CommandName = keyof typeof commands;
 
+/** What can follow the name, for people. */
+const argumentsOf: Readonly<Partial<Record<CommandName, string>>> = {
+  model: "NAME",
+  plan: "GOAL",
+  skills: "on|off NAME",
+  cron: "remove|enable|disable|run|history N",
+  pair: "CODE",
+};
+
+/** For a page that offers them. */
+export function describeCommands(): readonly {
+  readonly name: string;
+  readonly description: string;
+  readonly argument?: string;
+}[] {
+  return Object.entries(commands).map(([name, description]) => {
+    const argument = isCommand(name) ? argumentsOf[name] : undefined;
+    return { name, description, ...(argument === undefined ? {} : { argument }) };
+  });
+}
+
 /** `/stop`, also as Telegram writes it in groups: `/stop@my_bot`. Anything else is ordinary text. */
 export function parseCommand(text: string): ChatCommand | undefined {
   const match = /^\/([a-z]+)(?:@\w+)?(?:\s+([\s\S]*))?$/i.exec(text.trim());

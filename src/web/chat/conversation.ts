@@ -1,3 +1,4 @@
+import type { CommandChoice } from "../commands/choices.js";
 import type { UploadFile } from "../files/tray.js";
 import type { Drafts } from "../outbox/drafts.js";
 import type { Outbox, Written } from "../outbox/outbox.js";
@@ -16,6 +17,7 @@ interface ConversationOptions {
   readonly chat: OpenChat;
   readonly upload: UploadFile;
   readonly writeDown: (recording: File) => Promise<string>;
+  readonly commands: () => Promise<readonly CommandChoice[]>;
   readonly outbox: Outbox;
   readonly keptDrafts: Drafts;
   /** Read out by screen readers. */
@@ -35,7 +37,7 @@ export class Conversation {
   readonly #drafts = new Map<string, MessageDraft>();
   #key: string | undefined;
 
-  constructor({ store, chat, upload, writeDown, outbox, keptDrafts, announce }: ConversationOptions) {
+  constructor({ store, chat, upload, writeDown, commands, outbox, keptDrafts, announce }: ConversationOptions) {
     const send = (message: Written): void => {
       if (this.#key !== undefined) keptDrafts.sent(this.#key, message.text);
       chat.send({ ...message, alsoToChat: this.#destination.isAlsoThere(message.text) });
@@ -55,6 +57,8 @@ export class Conversation {
       stop: () => chat.session?.stop(),
       upload,
       writeDown,
+      commands,
+      editLast: () => this.editLast(),
       onChange: (text, files) => {
         if (this.#key !== undefined) keptDrafts.put(this.#key, text, files);
       },
@@ -111,6 +115,15 @@ export class Conversation {
           (item.kind === "user" || item.kind === "assistant") &&
           item.messageId === messageId),
     );
+  }
+
+  /** The words of the last own message go back into the field; it is sent again as another one. */
+  editLast(): boolean {
+    const items = this.#chat.session?.state.view.items ?? [];
+    const last = items.findLast((item) => item.kind === "user" && item.sender === undefined && item.text !== "");
+    if (last?.kind !== "user") return false;
+    this.#composer.draft = { text: last.text, files: [] };
+    return true;
   }
 
   /** The chat is gone, and what was written in it. */

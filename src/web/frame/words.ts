@@ -30,6 +30,7 @@ export const frameWords = defineWords(
     offlineIn: "Offline. Connecting again in {seconds} s.",
     offlineNow: "Offline. Connecting …",
     cancel: "Cancel",
+    find: "Find chats, pages and actions (Ctrl + K)",
   },
   {
     chats: "对话",
@@ -59,5 +60,6 @@ export const frameWords = defineWords(
     offlineIn: "离线。{seconds} 秒后重新连接。",
     offlineNow: "离线。正在连接…",
     cancel: "取消",
+    find: "查找对话、页面和操作（Ctrl + K）",
   },
 );

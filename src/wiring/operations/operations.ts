@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { parseCommand } from "../../agent/commands/chat-command.js";
+import { describeCommands, parseCommand } from "../../agent/commands/chat-command.js";
 import type { Tasks } from "../../agent/tasks/tasks.js";
 import { commandsOver, handleCommands } from "../../api/commands/handlers.js";
 import type { GatewayApi } from "../../api/gateway-api.js";
@@ -65,6 +65,7 @@ export async function openOperations(
       tasks,
       chooseModel: mind.models.choose,
       isFreshStart: (content) => parseCommand(content)?.name === "new",
+      chatCommands: describeCommands(),
     },
     people: {
       pairing: people.pairing,

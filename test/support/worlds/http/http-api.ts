@@ -39,6 +39,7 @@ export class MemoryGateway {
       ...noQuestions,
       ...noFiles,
       ...oneSkill,
+      listChatCommands: () => [{ name: "help", description: "what you can type here" }],
       skills: fixedSkills,
       cron: noCron,
       dead: noDeadLetters,
