@@ -16,7 +16,7 @@ export class CommandMenu {
   readonly element: HTMLElement;
   readonly #area: HTMLTextAreaElement;
   readonly #load: CommandMenuOptions["load"];
-  readonly #list = h("div", { class: "command-list", id: "commands", role: "listbox" });
+  readonly #list = h("div", { class: "command-list", id: "commands", role: "listbox", tabindex: "0" });
   readonly #count = h("span", { class: "off-screen", role: "status" });
   #choices: readonly CommandChoice[] = [];
   #shown: readonly CommandChoice[] = [];
@@ -46,7 +46,8 @@ export class CommandMenu {
     const text = this.#area.value;
     if (wordIn(text) === undefined) {
       this.#closedFor = undefined;
-      return this.#close();
+      this.#close();
+      return;
     }
     if (text === "/") await this.#refresh();
     this.#show();
@@ -60,10 +61,12 @@ export class CommandMenu {
 
   #show(): void {
     const text = this.#area.value;
-    const word = wordIn(text);
-    if (word === undefined || text === this.#closedFor || document.activeElement !== this.#area) return this.#close();
-    this.#shown = matching(this.#choices, word);
-    if (this.#shown.length === 0) return this.#close();
+    const word = text === this.#closedFor || document.activeElement !== this.#area ? undefined : wordIn(text);
+    this.#shown = word === undefined ? [] : matching(this.#choices, word);
+    if (this.#shown.length === 0) {
+      this.#close();
+      return;
+    }
     this.#at = 0;
     this.#list.replaceChildren(...this.#groups());
     this.#list.hidden = false;

@@ -149,7 +149,8 @@ export class Palette {
     const entry = this.#entries[this.#at];
     if (event.key === "Enter" && entry !== undefined) {
       event.preventDefault();
-      return this.#run(entry);
+      this.#run(entry);
+      return;
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined || length === 0) return;

@@ -40,7 +40,7 @@ export function roveIn({ root, selector, current, beside }: Roving): void {
   });
   root.addEventListener("keydown", (event) => {
     const items = reachable();
-    const at = items.findIndex((item) => item === event.target);
+    const at = event.target instanceof HTMLElement ? items.indexOf(event.target) : -1;
     if (at === -1 || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
     const next = targetOf(event.key, at, items.length);
     const item = next === undefined ? undefined : items[next];

@@ -38,7 +38,7 @@ describe("commands on the web page", { timeout: 120_000, skip: withoutChromium()
       await page.getByRole("option", { name: /^weather/ }).waitFor();
       assert.equal(await page.getByRole("option", { selected: true }).count(), 1);
       await page.keyboard.type("mo");
-      await page.waitForFunction("document.querySelector('.command')?.textContent.startsWith('/model')");
+      await page.locator('.command[aria-selected="true"]', { hasText: "/model" }).waitFor();
       const active = await field(page).getAttribute("aria-activedescendant");
       assert.equal(await page.locator(`#${active}`).getAttribute("aria-selected"), "true");
       await page.keyboard.press("Enter");
@@ -56,7 +56,6 @@ describe("commands on the web page", { timeout: 120_000, skip: withoutChromium()
       await field(page).pressSequentially("/");
       await options(page).first().waitFor();
       await page.keyboard.press("ArrowUp");
-      await page.waitForFunction("document.querySelector('.command[aria-selected=true]')?.textContent !== ''");
       const last = await page.getByRole("option", { selected: true }).textContent();
       assert.equal(last, await options(page).last().textContent());
       await page.keyboard.press("ArrowDown");

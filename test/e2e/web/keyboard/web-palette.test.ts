@@ -66,7 +66,7 @@ describe("the palette of the web page", { timeout: 120_000, skip: withoutChromiu
       await page.keyboard.type("telegram");
       await palette(page).getByRole("group", { name: "Chats" }).getByRole("option").first().waitFor();
       await page.keyboard.press("Enter");
-      await page.waitForFunction("location.hash === '#telegram:42'");
+      await page.waitForURL(/#telegram:42$/);
       await open(page);
       await page.keyboard.type("zzz no such thing");
       await palette(page).getByText("Nothing found").waitFor();
