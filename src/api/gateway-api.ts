@@ -5,6 +5,7 @@ import type { DeadLettersApi } from "./dead-letters.js";
 import type { FilesApi } from "./files/files-api.js";
 import type { InboxApi } from "./inbox/inbox-api.js";
 import type { McpApi } from "./mcp-api.js";
+import type { MemoryApi } from "./memory/memory-api.js";
 import type { EventsApi } from "./messages/events-api.js";
 import type { MessagesApi } from "./messages/messages-api.js";
 import type { DevicesApi } from "./policy/devices-api.js";
@@ -38,6 +39,7 @@ export interface GatewayApi
 
   /** The scheduled jobs. */
   readonly cron: CronApi;
+  readonly memory: MemoryApi;
 
   /** Messages and replies that were given up. */
   readonly dead: DeadLettersApi;

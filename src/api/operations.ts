@@ -22,6 +22,7 @@ import { createDeadLetters } from "./dead-letters.js";
 import { createFileOperations, type FilePorts } from "./files/file-operations.js";
 import type { GatewayApi } from "./gateway-api.js";
 import { Inbox } from "./inbox/inbox.js";
+import { createMemoryOperations } from "./memory/memory-operations.js";
 import { createEventOperations } from "./messages/event-operations.js";
 import { createMessageOperations } from "./messages/message-operations.js";
 import { createDeviceOperations } from "./policy/device-operations.js";
@@ -77,6 +78,7 @@ export interface OperationPorts {
   readonly channels: ReadonlyMap<string, Pick<Channel, "forget">>;
   readonly workspace: string;
   readonly skills: Skills;
+  readonly memory: Parameters<typeof createMemoryOperations>[0];
   readonly budgets: Pick<Budgets, "limits" | "report">;
   readonly jobs: CronPorts;
   readonly gateway: StatusSources & {
@@ -94,7 +96,7 @@ export interface Operations extends Omit<GatewayApi, "request"> {
 
 /** The gateway's operations over its parts, subject by subject. */
 export function createOperations(ports: OperationPorts): Operations {
-  const { kept, work, people, intake, files, channels, workspace, skills, budgets, jobs, gateway } = ports;
+  const { kept, work, people, intake, files, channels, workspace, skills, memory, budgets, jobs, gateway } = ports;
   const { engine, systemKey } = kept;
   const { running, tasks, chooseModel, isFreshStart } = work;
   const { now, log } = gateway;
@@ -125,6 +127,7 @@ export function createOperations(ports: OperationPorts): Operations {
     listChatCommands: () => work.chatCommands,
     skills: createSkillOperations({ skills, workspace }, logEvent),
     cron: createCronOperations(jobs),
+    memory: createMemoryOperations(memory, kept.sessions),
     devices: createDeviceOperations(people, logEvent),
     dead,
     inbox: new Inbox({ ...people, ...kept, scheduler, dead, looked: kept.lookedRuns, logEvent }),

@@ -30,6 +30,7 @@ import { answerHeaders } from "./security-headers.js";
 import { channelRoutes, workspaceFileRoutes } from "./settings/channel-routes.js";
 import { configRoutes } from "./settings/config-routes.js";
 import { mcpConfigRoutes } from "./settings/mcp-config-routes.js";
+import { memoryRoutes } from "./settings/memory-routes.js";
 import { providerRoutes } from "./settings/provider-routes.js";
 import { serveFile } from "./static-files.js";
 import { parseTarget, type Target } from "./target.js";
@@ -62,6 +63,7 @@ export const allRoutes: readonly Route[] = [
   ...mcpConfigRoutes,
   ...channelRoutes,
   ...workspaceFileRoutes,
+  ...memoryRoutes,
   ...openAIRoutes,
 ];
 

@@ -65,7 +65,8 @@ function edited(before: string, change: NoteChange): NoteOutcome | { readonly te
     : { text: head + tail };
 }
 
-function oneLine(text: string): string {
+/** As a note is kept. */
+export function oneLine(text: string): string {
   return text
     .split("\n")
     .map((line) => line.trim())

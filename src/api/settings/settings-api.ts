@@ -1,3 +1,14 @@
+/** A file that steers the assistant, or holds its memory. */
+export interface WorkspaceFile {
+  readonly name: string;
+  readonly exists: boolean;
+  readonly sizeBytes?: number;
+  /** ISO 8601. */
+  readonly changedAt?: string;
+  /** Why it can neither be read nor written. */
+  readonly problem?: string;
+}
+
 /** A setting's value, as JSON. */
 type Json = { readonly [key: string]: unknown };
 
@@ -104,9 +115,13 @@ export interface SettingsApi {
   notifications(): Promise<readonly NotificationView[]>;
   markDelivered(id: string): void;
   /** Files that steer the assistant, and its memory. */
-  files(): Promise<readonly { readonly name: string; readonly exists: boolean }[]>;
-  /** Empty where there is none. @throws {RequestError} 403 for any other file */
-  readFile(name: string): Promise<string>;
-  /** @throws {RequestError} 403 for any other file */
-  writeFile(name: string, content: string): Promise<void>;
+  files(): Promise<readonly WorkspaceFile[]>;
+  /** @throws {RequestError} 403 for any other file, 409 for what is not a plain file, 413 */
+  readFile(name: string): Promise<{ readonly text: string; readonly revision: string }>;
+  /**
+   * Resolves with the new revision. With a `revision`, only where that is still what is there.
+   *
+   * @throws {RequestError} 403 for any other file, 409, 412 for another revision, 413, 507
+   */
+  writeFile(name: string, content: string, revision?: string): Promise<string>;
 }

@@ -1,4 +1,5 @@
-import { realpath } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, RequestError } from "../../errors.js";
 import { codeOf } from "../../util/error-code.js";
@@ -17,22 +18,74 @@ const names = [
 ] as const;
 const maxBytes = 512 * 1024;
 
+/** A file as it is. */
+interface WorkspaceFileText {
+  /** Empty where there is no file yet. */
+  readonly text: string;
+  /** Of just this text. */
+  readonly revision: string;
+}
+
+interface WorkspaceFileView {
+  readonly name: string;
+  readonly exists: boolean;
+  readonly sizeBytes?: number;
+  /** ISO 8601. */
+  readonly changedAt?: string;
+  /** Why it can neither be read nor written. */
+  readonly problem?: string;
+}
+
 /** Reads and writes what its owner tells the assistant about itself. A link instead of a file is never followed. */
 export class WorkspaceFiles {
   readonly #workspace: string;
+  readonly #inTurn: <T>(job: () => Promise<T>) => Promise<T>;
 
-  constructor(workspace: string) {
+  /** `inTurn` runs a change while the assistant changes nothing. */
+  constructor(workspace: string, inTurn: <T>(job: () => Promise<T>) => Promise<T> = (job) => job()) {
     this.#workspace = workspace;
+    this.#inTurn = inTurn;
   }
 
-  async list(): Promise<readonly { readonly name: string; readonly exists: boolean }[]> {
-    return await Promise.all(
-      names.map(async (name) => ({ name, exists: (await this.#find(name).catch(() => undefined))?.exists === true })),
-    );
+  async list(): Promise<readonly WorkspaceFileView[]> {
+    return await Promise.all(names.map((name) => this.#look(name)));
   }
 
-  /** The whole text; empty where there is no file yet. @throws {RequestError} 403, 409, 413 */
-  async read(name: string): Promise<string> {
+  /** @throws {RequestError} 403, 409, 413 */
+  async read(name: string): Promise<WorkspaceFileText> {
+    const text = await this.#read(name);
+    return { text, revision: createHash("sha256").update(text).digest("hex").slice(0, 32) };
+  }
+
+  /**
+   * Resolves with the new revision. `revision`: only where the file is still the one that was read.
+   *
+   * @throws {RequestError} 403, 409, 412 where it is another one by now, 413, 507
+   */
+  async write(name: string, content: string, revision?: string): Promise<string> {
+    return await this.#inTurn(async () => {
+      if (revision !== undefined && (await this.read(name)).revision !== revision)
+        throw new RequestError(`${name} has changed meanwhile. Load it again and make your change there.`, {
+          status: 412,
+          code: "changed",
+        });
+      await this.#write(name, content);
+      return (await this.read(name)).revision;
+    });
+  }
+
+  async #look(name: string): Promise<WorkspaceFileView> {
+    try {
+      const { path, exists } = await this.#find(name);
+      if (!exists) return { name, exists };
+      const { size, mtime } = await stat(path);
+      return { name, exists, sizeBytes: size, changedAt: mtime.toISOString() };
+    } catch (error) {
+      return { name, exists: false, problem: messageOf(error) };
+    }
+  }
+
+  async #read(name: string): Promise<string> {
     const { path, exists } = await this.#find(name);
     if (!exists) return "";
     try {
@@ -44,8 +97,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** @throws {RequestError} 403, 409, 413, 507 */
-  async write(name: string, content: string): Promise<void> {
+  async #write(name: string, content: string): Promise<void> {
     if (Buffer.byteLength(content) > maxBytes) throw tooLarge(name);
     const { path, exists } = await this.#find(name);
     try {

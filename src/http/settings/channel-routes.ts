@@ -4,7 +4,7 @@ import { RequestError } from "../../errors.js";
 import { bodyOf, type Exchange, optionalBodyOf, paramOf, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
 import { integerOf, isTrue } from "../target.js";
-import { ownerCodesOf, settingsOf } from "./settings-of.js";
+import { ownerCodesOf, revisionOf, settingsOf } from "./settings-of.js";
 
 const section = z.record(z.string(), z.unknown());
 
@@ -77,14 +77,19 @@ export const workspaceFileRoutes: readonly Route[] = [
     {
       method: "GET",
       path,
-      handle: async (x) => sendJson(x.response, 200, { content: await settingsOf(x).readFile(nameOf(x)) }),
+      handle: async (x) => {
+        const { text, revision } = await settingsOf(x).readFile(nameOf(x));
+        x.response.setHeader("ETag", `"${revision}"`);
+        sendJson(x.response, 200, { content: text });
+      },
     },
     {
       method: "PUT",
       path,
       handle: async (x) => {
         const { content: text } = await bodyOf(x, content);
-        await settingsOf(x).writeFile(nameOf(x), text);
+        const revision = await settingsOf(x).writeFile(nameOf(x), text, revisionOf(x));
+        x.response.setHeader("ETag", `"${revision}"`);
         sendJson(x.response, 200, { ok: true });
       },
     },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { SettingsView } from "../../api/settings/settings-api.js";
 import { bodyOf, type Exchange, sendJson } from "../exchange.js";
 import type { Route } from "../routes/routes.js";
-import { settingsOf } from "./settings-of.js";
+import { revisionOf, settingsOf } from "./settings-of.js";
 
 /** What an answer has besides the config: nothing of it is a setting, so that an answer can be sent back as it came. */
 const beside = ["restart", "problems", "backup"];
@@ -33,8 +33,7 @@ export const configRoutes: readonly Route[] = [
 ];
 
 async function change(x: Exchange): Promise<void> {
-  const match = /^\s*(?:W\/)?"?([0-9a-f]+)"?\s*$/.exec(x.request.headers["if-match"] ?? "");
-  const changed: SettingsView = await settingsOf(x).change(await bodyOf(x, body), match?.[1]);
+  const changed: SettingsView = await settingsOf(x).change(await bodyOf(x, body), revisionOf(x));
   const { config, revision, restart, problems, backup } = changed;
   x.response.setHeader("ETag", `"${revision}"`);
   sendJson(x.response, 200, { ...config, restart, problems, ...(backup === undefined ? {} : { backup }) });

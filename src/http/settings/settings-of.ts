@@ -15,6 +15,11 @@ export function ownerCodesOf({ api }: Exchange): OwnerCodesApi {
   throw absent();
 }
 
+/** What `If-Match` names; undefined where the client changes whatever is there. */
+export function revisionOf({ request }: Exchange): string | undefined {
+  return /^\s*(?:W\/)?"?([0-9a-f]+)"?\s*$/.exec(request.headers["if-match"] ?? "")?.[1];
+}
+
 function absent(): RequestError {
   return new RequestError("The settings of this gateway cannot be read here.", { status: 404, code: "not_found" });
 }

@@ -5,8 +5,8 @@ import { memoryWriteTool, type NoteKeeper } from "./memory-write.js";
 
 export interface MemoryPorts {
   readonly past: PastFinder;
-  /** The owner's notes. */
-  readonly notes: NoteKeeper;
+  /** The owner's notes, for a call. */
+  readonly notes: (context: ToolContext) => NoteKeeper;
   readonly notesOfChat: (chat: string) => NoteKeeper;
   /** Who reads along where the call was made. */
   readonly whoseOf: (context: ToolContext) => { readonly audience: "owner" | "others"; readonly chat: string };
@@ -20,7 +20,7 @@ export function openMemory({ past, notes, notesOfChat, whoseOf, reachOf }: Memor
       memorySearchTool(past, reachOf),
       memoryWriteTool((context) => {
         const { audience, chat } = whoseOf(context);
-        return audience === "owner" ? { of: "owner", notes } : { of: "chat", notes: notesOfChat(chat) };
+        return audience === "owner" ? { of: "owner", notes: notes(context) } : { of: "chat", notes: notesOfChat(chat) };
       }),
     ],
   };

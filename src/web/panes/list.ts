@@ -3,6 +3,7 @@ import type { IconName } from "../parts/dom.js";
 import { channelsWords } from "./channels/words.js";
 import { inboxWords } from "./inbox/words.js";
 import { jobsWords } from "./jobs/words.js";
+import { memoryWords } from "./memory/words.js";
 import { modelsWords } from "./models/words.js";
 import { systemWords } from "./system/words.js";
 import { usageWords } from "./usage/words.js";
@@ -62,6 +63,14 @@ export const panes: readonly PaneEntry[] = [
     title: () => systemWords.t("title"),
     about: () => systemWords.t("about"),
     load: async () => (await import("./system/system-pane.js")).SystemPane,
+  },
+  {
+    id: "memory",
+    icon: "memory",
+    area: "settings",
+    title: () => memoryWords.t("title"),
+    about: () => memoryWords.t("about"),
+    load: async () => (await import("./memory/memory-pane.js")).MemoryPane,
   },
   {
     id: "models",

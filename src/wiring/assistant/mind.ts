@@ -8,6 +8,8 @@ import type { Config } from "../../config/schema.js";
 import { draft, type EventDraft } from "../../events/event.js";
 import { type ChatMemory, createChatMemory } from "../../memory/chat-memory.js";
 import { type ContextFileLoader, createContextFiles } from "../../memory/files.js";
+import { Learned } from "../../memory/owner/learned.js";
+import { OwnerMemory } from "../../memory/owner/owner-memory.js";
 import { createModels, type Models } from "../../providers/catalogue/models.js";
 import { type CircuitChange, createCircuits } from "../../providers/circuits.js";
 import type { Provider } from "../../providers/provider.js";
@@ -33,6 +35,7 @@ export interface Mind {
   readonly contextFiles: ContextFileLoader;
   /** What guests and groups have instead of the owner's memory. */
   readonly chatMemory: ChatMemory;
+  readonly ownerMemory: OwnerMemory;
 }
 
 export async function openMind(options: GatewayOptions, core: Core, live: LiveConfig): Promise<Mind> {
@@ -44,6 +47,7 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
     skills: openSkills(live),
     contextFiles: { load: shared(() => loader.load(), sharedMs) },
     chatMemory: createChatMemory(core.folders.files.kept, core.folders.provenance.markForeign),
+    ownerMemory: new OwnerMemory(workspace, new Learned(await core.engine.records.open("learned")), options.log),
   };
 }
 

@@ -81,6 +81,7 @@ export async function openOperations(
     channels: platforms.channels,
     workspace,
     skills: mind.skills,
+    memory: mind.ownerMemory,
     budgets: mind.budgets,
     jobs: {
       owners: people.owners,
@@ -104,7 +105,7 @@ export async function openOperations(
     ...commandsOver(core.commands),
     mcp: mcp.api,
     ...(system === undefined ? {} : { system }),
-    ...createSettings(options, operations, live, people.claims),
+    ...createSettings(options, operations, live, people.claims, mind.ownerMemory),
   };
   return { api, resumeDeletions };
 }

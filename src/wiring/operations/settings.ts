@@ -21,6 +21,7 @@ import { WorkspaceFiles } from "../../config/settings/workspace-files.js";
 import { isObject, type JsonObject } from "../../config/substitute.js";
 import { messageOf, RequestError } from "../../errors.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
+import type { OwnerMemory } from "../../memory/owner/owner-memory.js";
 import type { OwnerClaims } from "../../policy/owner-claims.js";
 import { listModels } from "../../providers/catalogue/list-models.js";
 import { presets } from "../../providers/catalogue/presets.js";
@@ -41,11 +42,12 @@ export function createSettings(
   gateway: Gateway,
   live: LiveConfig,
   claims: OwnerClaims,
+  memory: Pick<OwnerMemory, "inTurn">,
 ): Pick<GatewayApi, "settings" | "ownerCodes"> {
   const { home, log, config: running, env } = options;
   if (env === undefined) return {};
   const file = new SettingsFile({ home, path: running.path, env, live });
-  const files = new WorkspaceFiles(running.config.agents.defaults.workspace);
+  const files = new WorkspaceFiles(running.config.agents.defaults.workspace, (job) => memory.inTurn(job));
   const notifications = new Notifications({
     questions: () => gateway.listQuestions(),
     runs: () => gateway.cron.history({ limit: maxRuns }),
@@ -74,7 +76,7 @@ export function createSettings(
     markDelivered: (id) => notifications.markDelivered(id),
     files: () => files.list(),
     readFile: (name) => files.read(name),
-    writeFile: (name, content) => files.write(name, content),
+    writeFile: (name, content, revision) => files.write(name, content, revision),
   };
   return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims }) };
 }

@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { channelOf, chatOf, clientChannels, sessionKeyOf } from "../../events/session-key.js";
-import { createNotes } from "../../memory/notes.js";
+import type { Origin } from "../../memory/owner/learned.js";
 import { createMemorySearch } from "../../memory/search.js";
 import { listMemorySources, searchReach } from "../../memory/sources.js";
 import { createAddressPolicy } from "../../policy/locations/addresses.js";
@@ -20,6 +20,7 @@ import type { Tool, ToolContext } from "../../tools/tool.js";
 import { createEgress } from "../../tools/web/egress.js";
 import { openWeb } from "../../tools/web/family.js";
 import type { Releases } from "../../util/async/releases.js";
+import { namesOf } from "../../util/text/untrusted.js";
 import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
 import { folderLimitsOf } from "../core/folder-limits.js";
@@ -118,7 +119,7 @@ function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assist
   const { sessions, folders } = core;
   const { provenance } = folders;
   const { readers } = assistant;
-  const { chatMemory } = assistant.mind;
+  const { chatMemory, ownerMemory } = assistant.mind;
   const whoseOf = readers.ofSession;
   const past = createMemorySearch(() =>
     listMemorySources({
@@ -134,7 +135,7 @@ function memoryFamily({ config: { config } }: GatewayOptions, core: Core, assist
   );
   return openMemory({
     past,
-    notes: createNotes({ root: workspace, name: "memory/MEMORY.md" }),
+    notes: (context) => ({ change: (change) => ownerMemory.change(change, originOf(context)) }),
     notesOfChat: chatMemory.notes,
     whoseOf: (context) => readers.of(callerOf(context)),
     reachOf: (context) => searchReach(readers.of(callerOf(context)), whoseOf),
@@ -150,6 +151,12 @@ function knownChats({ engine, sessions }: Core, { platforms: { channels }, peopl
     keepSaid: ({ channel, chatId, thread }, said) =>
       keepSaid({ engine, sessions }, sessionKeyOf(channel, chatId, thread), said),
   });
+}
+
+function originOf({ sessionKey, chat: { channel, senderId }, conversation }: ToolContext): Origin {
+  const outside = namesOf(conversation.outside());
+  const at = new Date().toISOString();
+  return { sessionKey, by: `${channel}:${senderId}`, at, ...(outside === "" ? {} : { outside }) };
 }
 
 function callerOf({ sessionKey, chat: { channel, chatId, thread, senderId } }: ToolContext) {

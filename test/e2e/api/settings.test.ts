@@ -382,6 +382,12 @@ test("files that steer the assistant are read and written, and no others, over n
       assert.ok([400, 403, 404].includes(status), `${method} ${name}: ${status}`);
     }
   }
+  const read = await call(place.gateway, "GET", "/api/workspace-file/USER.md");
+  const tag = { "if-match": read.etag };
+  await writeFile(join(workspace, "USER.md"), "I am Ann, with an editor.\n");
+  const late = await call(place.gateway, "PUT", "/api/workspace-file/USER.md", { content: "late" }, tag);
+  assert.equal(late.status, 412);
+  assert.equal(await readFile(join(workspace, "USER.md"), "utf8"), "I am Ann, with an editor.\n");
   await symlink(place.path, join(workspace, "SOUL.md"));
   const before = await readFile(place.path, "utf8");
   assert.equal((await place.get("/api/workspace-file/SOUL.md")).status, 409);

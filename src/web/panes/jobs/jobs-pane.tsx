@@ -1,31 +1,53 @@
-import { recordsIn, textIn } from "../../gateway/api.js";
-import { momentOf } from "../../parts/format.js";
+import { useState } from "preact/hooks";
+import { recordsIn } from "../../gateway/api.js";
 import type { PaneProps } from "../list.js";
+import { Section } from "../parts/controls.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
+import { HeartbeatSection } from "./heartbeat-section.js";
+import { jobOf } from "./job.js";
+import { JobCard } from "./job-card.js";
+import { JobForm } from "./job-form.js";
 import { jobsWords } from "./words.js";
 
-/** The scheduled jobs. */
+const { t } = jobsWords;
+
+/** The scheduled jobs, and the heartbeat. */
 export function JobsPane({ world }: PaneProps) {
-  const jobs = useLoad(world, async () => recordsIn((await world.api.get("api/cron")).jobs), []);
+  const [isNew, setNew] = useState(false);
+  const jobs = useLoad(world, async () => recordsIn((await world.api.get("api/cron")).jobs).map(jobOf), []);
+  const saved = (): void => {
+    setNew(false);
+    jobs.reload();
+  };
   return (
-    <WhenLoaded loaded={jobs}>
-      {(list) =>
-        list.length === 0 ? (
-          <p class="muted">{jobsWords.t("none")}</p>
+    <>
+      <Section title={t("scheduled")}>
+        {isNew ? (
+          <JobForm world={world} job={undefined} onSaved={saved} onCancel={() => setNew(false)} />
         ) : (
-          <ul class="cards">
-            {list.map(({ id, title, nextRun, sessionKey }) => (
-              <li class="card" key={textIn(id)}>
-                <h3>{textIn(title)}</h3>
-                <p class="muted">{textIn(nextRun) === "" ? jobsWords.t("off") : momentOf(new Date(textIn(nextRun)))}</p>
-                <button type="button" class="button quiet" onClick={() => world.openChat(textIn(sessionKey))}>
-                  {jobsWords.t("openChat")}
-                </button>
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </WhenLoaded>
+          <p>
+            <button type="button" class="button primary" onClick={() => setNew(true)}>
+              {t("newJob")}
+            </button>
+          </p>
+        )}
+        <WhenLoaded loaded={jobs}>
+          {(list) =>
+            list.length === 0 ? (
+              <p class="muted">{t("none")}</p>
+            ) : (
+              <ul class="cards">
+                {list.map((job) => (
+                  <li key={job.id}>
+                    <JobCard world={world} job={job} onChanged={jobs.reload} />
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </WhenLoaded>
+      </Section>
+      <HeartbeatSection world={world} />
+    </>
   );
 }

@@ -9,7 +9,16 @@ import type { StreamSnapshots } from "../../../../src/events/folds/stream-snapsh
 import { memoryDevices } from "./memory/devices.js";
 import { MemoryLogs } from "./memory/logs.js";
 import { memoryEvents, memoryMessages } from "./memory/messages.js";
-import { emptyInbox, fixedSkills, noCron, noDeadLetters, noFiles, noQuestions, oneSkill } from "./memory/nothing.js";
+import {
+  emptyInbox,
+  fixedSkills,
+  noCron,
+  noDeadLetters,
+  noFiles,
+  noMemory,
+  noQuestions,
+  oneSkill,
+} from "./memory/nothing.js";
 import { memoryPairings } from "./memory/pairings.js";
 import { memorySessions } from "./memory/sessions.js";
 import { memoryStatus } from "./memory/status.js";
@@ -42,6 +51,7 @@ export class MemoryGateway {
       listChatCommands: () => [{ name: "help", description: "what you can type here" }],
       skills: fixedSkills,
       cron: noCron,
+      memory: noMemory,
       dead: noDeadLetters,
       devices: memoryDevices(),
       inbox: emptyInbox,

@@ -2,6 +2,7 @@ import type { CronApi } from "../../../../../src/api/cron-api.js";
 import type { DeadLettersApi } from "../../../../../src/api/dead-letters.js";
 import type { FilesApi } from "../../../../../src/api/files/files-api.js";
 import type { InboxApi } from "../../../../../src/api/inbox/inbox-api.js";
+import type { MemoryApi } from "../../../../../src/api/memory/memory-api.js";
 import type { PolicyApi } from "../../../../../src/api/policy/policy-api.js";
 import type { KnownSkillsApi, SkillSummary, SkillsApi } from "../../../../../src/api/skills-api.js";
 import { RequestError } from "../../../../../src/errors.js";
@@ -55,6 +56,13 @@ export const noFiles: FilesApi = {
   },
   openArtifact: async () => {
     throw notFound("There is no such file");
+  },
+};
+
+export const noMemory: MemoryApi = {
+  facts: async () => [],
+  forget: async () => {
+    throw notFound("Nothing is kept here");
   },
 };
 
