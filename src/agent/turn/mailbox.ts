@@ -18,7 +18,7 @@ export interface MailboxOptions {
   readonly onStop: (mode: "stop" | "cancel") => void;
   /** The open question, reserved for this message, if the message answers it. */
   readonly reserveAnswer: (message: InboundMessage) => Reservation | undefined;
-  /** What becomes of a command that is not an answer, at once. */
+  /** What to do at once with a command that is not an answer. */
   readonly beside: (message: InboundMessage) => AtOnce | undefined;
   /** The text is a command that pauses or leaves the plan that is worked on: it runs once the turn has ended. */
   readonly endsPlan: (content: string) => boolean;

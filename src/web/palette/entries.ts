@@ -36,8 +36,14 @@ export function sectionsFor(query: string, world: PaletteWorld, showShortcuts: (
 
 export function hitSection(hits: readonly SearchHit[], world: PaletteWorld): readonly Section[] {
   if (hits.length === 0) return [];
+  const { chats } = world.store.known;
+  const nameOf = (hit: SearchHit): string => {
+    const entry = chats.entries.find(({ key }) => key === hit.sessionKey);
+    if (entry !== undefined) return titleOf(entry);
+    return hit.title ?? (hit.channel === "webui" ? paletteWords.t("newChat") : hit.sessionKey);
+  };
   const entries = hits.map((hit) => ({
-    label: hit.title ?? (hit.channel === "webui" ? paletteWords.t("newChat") : hit.sessionKey),
+    label: nameOf(hit),
     detail: `${momentOf(new Date(hit.at))} · ${hit.snippet}`,
     run: () => world.openHit(hit),
   }));
