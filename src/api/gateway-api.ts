@@ -1,4 +1,5 @@
 import type { AttentionApi } from "./attention/attention-api.js";
+import type { ChatCommandsApi } from "./chat-commands-api.js";
 import type { CommandsApi } from "./commands/commands-api.js";
 import type { CronApi } from "./cron-api.js";
 import type { DeadLettersApi } from "./dead-letters.js";
@@ -28,6 +29,7 @@ import type { SystemApi } from "./system-api.js";
  */
 export interface GatewayApi
   extends CommandsApi,
+    ChatCommandsApi,
     SessionsApi,
     TurnsApi,
     MessagesApi,

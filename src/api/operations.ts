@@ -16,6 +16,7 @@ import type { Invitations } from "../policy/devices/invitations.js";
 import type { Grants } from "../policy/grants.js";
 import type { Pairing } from "../policy/pairing.js";
 import type { SessionStore } from "../sessions/session-store.js";
+import type { ChatCommandInfo } from "./chat-commands-api.js";
 import { type CronPorts, createCronOperations } from "./cron-operations.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createFileOperations, type FilePorts } from "./files/file-operations.js";
@@ -63,6 +64,7 @@ export interface OperationPorts {
     readonly replay: TurnPorts["replay"];
     readonly contextUse: TurnPorts["contextUse"];
     readonly retries: Pick<SessionPorts, "again" | "maySpeak">;
+    readonly chatCommands: readonly ChatCommandInfo[];
   };
   /** Who may talk, and what people have said to questions. */
   readonly people: {
@@ -128,6 +130,7 @@ export function createOperations(ports: OperationPorts): Operations {
     ...createPairingOperations(people.pairing, logEvent),
     ...createKnownSkillOperations(skills),
     ...createStatusOperations({ ...gateway, engine, budgets }),
+    listChatCommands: () => work.chatCommands,
     skills: createSkillOperations({ skills, workspace }, logEvent),
     cron: createCronOperations(jobs),
     memory: createMemoryOperations(memory, kept.sessions),

@@ -69,7 +69,7 @@ class TurnProjection implements AnswerProjection {
 
   next(event: GatewayEvent): readonly AnswerFrame[] {
     if (this.#isOver || !this.#isOurs(event)) return [];
-    if (isTerminal(event)) this.#isOver = true;
+    if (isTerminal(event) || isAnswerTo(event, this.#messageId)) this.#isOver = true;
     return this.#framesOf(event);
   }
 
@@ -78,6 +78,8 @@ class TurnProjection implements AnswerProjection {
   }
 
   #isOurs(event: GatewayEvent): boolean {
+    if (event.type === "assistant_message" && event.payload.answers !== undefined)
+      return event.payload.answers === this.#messageId;
     const isBegun = event.type === "turn_execution_start" && event.payload.message_ids.includes(this.#messageId);
     // Text that joins a running turn is answered by that turn.
     const hasJoined = event.type === "user_message" && event.payload.message_id === this.#messageId;
@@ -146,6 +148,11 @@ function isTerminal(event: GatewayEvent): event is TerminalEvent {
     event.type === "turn_execution_failed" ||
     event.type === "turn_execution_cancelled"
   );
+}
+
+/** A command that was answered while a turn waits for a person. */
+function isAnswerTo(event: GatewayEvent, messageId: string): boolean {
+  return event.type === "assistant_message" && event.payload.answers === messageId;
 }
 
 function questionOf(asked: Payload<"human_input_asked">): NonNullable<AnswerFrame["humanInput"]> {

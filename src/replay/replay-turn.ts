@@ -156,7 +156,9 @@ function endOfTurn(bus: EventConsumer, messageId: string): Promise<string> {
 
 /** What the people of the chat and the gateway's own commands did. */
 function playPeople(turn: RecordedTurn): Pick<AgentPorts, "chat" | "commands"> {
-  const notice = turn.events.find((event) => event.type === "assistant_message" && event.source === "gateway");
+  const notice = turn.events.find(
+    (event) => event.type === "assistant_message" && event.source === "gateway" && event.payload.answers === undefined,
+  );
   const noticeText = notice?.type === "assistant_message" ? textOf(notice.payload.content) : "";
   return {
     chat: {

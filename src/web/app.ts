@@ -1,12 +1,14 @@
+import type { SearchHit } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
+import { loadChoices } from "./commands/choices.js";
 import { writeDown } from "./files/write-down.js";
 import { createBanners } from "./frame/banners.js";
 import { createChatHead } from "./frame/chat-head.js";
 import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";
-import { createLanguageButton } from "./frame/language-button.js";
+import { changeLanguage, createLanguageButton } from "./frame/language-button.js";
 import { createNewVersion } from "./frame/new-version.js";
 import { PageWorker } from "./frame/page-worker.js";
 import type { Place } from "./frame/place.js";
@@ -25,6 +27,8 @@ import { SeenChats } from "./offline/seen-chats.js";
 import { Drafts } from "./outbox/drafts.js";
 import { Outbox } from "./outbox/outbox.js";
 import type { OutboxStore } from "./outbox/outbox-store.js";
+import { PaletteOpener } from "./palette/opener.js";
+import type { PaletteWorld } from "./palette/palette-world.js";
 import { Chats } from "./panes/chats/chats.js";
 import { DeviceButtons } from "./panes/devices/device-buttons.js";
 import type { PaneHost } from "./panes/host.js";
@@ -72,6 +76,7 @@ class App {
   });
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
+  readonly #palette: PaletteOpener;
   readonly #firstRun: FirstRun;
   readonly #rail: ReturnType<typeof createRail>;
   readonly #settings: ReturnType<typeof createSettingsList>;
@@ -115,6 +120,7 @@ class App {
       store,
       chat: this.#chat,
       upload: (content, name, signal) => this.#connection.upload(content, name, signal),
+      commands: () => loadChoices(this.#api),
       writeDown: (recording) => writeDown(this.#connection, this.#api, recording),
       outbox: this.#outbox,
       keptDrafts: this.#keptDrafts,
@@ -135,10 +141,7 @@ class App {
       client: () => this.#connection.client,
       api: this.#api,
       open: (key) => this.#go(key),
-      openHit: (hit) => {
-        this.#go(hit.sessionKey);
-        this.#conversation.reveal(hit).catch(onFailure);
-      },
+      openHit: (hit) => this.#goToHit(hit),
       newChat: () => this.#go(this.#chat.freshKey()),
       onRemoved: (key) => this.#onRemoved(key),
       onFailure,
@@ -147,6 +150,7 @@ class App {
     this.#rail = createRail(panes, { openChats: () => this.#goToChats(), openPane });
     this.#settings = createSettingsList(panes, openPane);
     new ReadMarks(store, () => this.#connection.client);
+    this.#palette = this.#createPalette();
     this.#shell = this.#build();
     this.#firstRun = new FirstRun(this.#shell.setupRoot, () => this.#world());
     this.#watch();
@@ -170,6 +174,7 @@ class App {
     this.#connection.open();
     this.#route.settle(place);
     this.#showPlace(place);
+    if (place.kind === "chat") this.#conversation.focus();
     await this.#takeUp();
   }
 
@@ -189,7 +194,40 @@ class App {
     );
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
     const chatHead = createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key));
-    return createShell({ side, chatHead, banners: this.#banners.element, conversation: this.#conversation.elements });
+    return createShell({
+      side,
+      chatHead,
+      tools: [this.#palette.element],
+      banners: this.#banners.element,
+      conversation: this.#conversation.elements,
+    });
+  }
+
+  #createPalette(): PaletteOpener {
+    const withKey = (run: (key: string) => void): void => {
+      if (this.#chat.session !== undefined) run(this.#chat.session.key);
+    };
+    const world: PaletteWorld = {
+      store: this.#store,
+      panes,
+      client: () => this.#connection.client,
+      openChat: (key) => this.#go(key),
+      openHit: (hit) => this.#goToHit(hit),
+      openPane: (id) => this.#goToPane(id),
+      newChat: () => this.#go(this.#chat.freshKey()),
+      chat: {
+        stop: () => this.#chat.session?.stop(),
+        rename: () => withKey((key) => this.#chats.rename(key)),
+        download: (format) => withKey((key) => this.#chats.download(key, format)),
+        focus: () => this.#goToChats(),
+      },
+      device: {
+        showDevices: () => this.#devices.actions.show,
+        signOut: () => this.#devices.actions.signOut,
+        changeLanguage,
+      },
+    };
+    return new PaletteOpener(world, (error) => this.#failed(error));
   }
 
   #watch(): void {
@@ -230,6 +268,12 @@ class App {
     const key = this.#chat.freshKey();
     this.#go(key);
     this.#outbox.send(key, { text, mode: undefined, files: [] });
+  }
+
+  /** Shows a chat at one of its messages. */
+  #goToHit(hit: SearchHit): void {
+    this.#go(hit.sessionKey);
+    this.#conversation.reveal(hit).catch((error: unknown) => this.#failed(error));
   }
 
   /** Back to the chat that was open last. */

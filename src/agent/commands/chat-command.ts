@@ -1,4 +1,5 @@
 import type { InboundMessage } from "../../bus/messages.js";
+import { slashWordOf } from "../../util/text/slash-word.js";
 
 /** A chat command: a message that starts with a slash and a known word. */
 export interface ChatCommand {
@@ -32,6 +33,27 @@ export const commands = {
 } as const;
 type CommandName = keyof typeof commands;
 
+/** What can follow the name, for people. */
+const argumentsOf: Readonly<Partial<Record<CommandName, string>>> = {
+  model: "NAME",
+  plan: "GOAL",
+  skills: "on|off NAME",
+  cron: "remove|enable|disable|run|history N",
+  pair: "CODE",
+};
+
+/** For a page that offers them. */
+export function describeCommands(): readonly {
+  readonly name: string;
+  readonly description: string;
+  readonly argument?: string;
+}[] {
+  return Object.entries(commands).map(([name, description]) => {
+    const argument = isCommand(name) ? argumentsOf[name] : undefined;
+    return { name, description, ...(argument === undefined ? {} : { argument }) };
+  });
+}
+
 /** `/stop`, also as Telegram writes it in groups: `/stop@my_bot`. Anything else is ordinary text. */
 export function parseCommand(text: string): ChatCommand | undefined {
   const match = /^\/([a-z]+)(?:@\w+)?(?:\s+([\s\S]*))?$/i.exec(text.trim());
@@ -53,13 +75,11 @@ export function commandOf(message: InboundMessage): ChatCommand | UnknownCommand
   return outside === undefined || harmless.has(command.name) ? command : undefined;
 }
 
-/** `/hepl`, but not `/etc/hosts`, `//not a command`, a longer text, or anything with files or from a job. */
-const looksLikeCommand = /^\/([a-z][a-z_]{0,31})(?:@\w+)?(?:[^\S\n].{0,200})?$/i;
-
+/** Not anything with files or from a job. */
 function unknownIn({ content, outside, attachments, change, ...from }: InboundMessage): UnknownCommand | undefined {
   const isOwnWords = [outside, change, from.jobId, from.taskId, from.resultOf].every((mark) => mark === undefined);
   if (!isOwnWords || from.internal === true || attachments.length > 0) return undefined;
-  const word = looksLikeCommand.exec(content.trim())?.[1]?.toLowerCase();
+  const word = slashWordOf(content);
   return word === undefined ? undefined : { name: "unknown", argument: word };
 }
 

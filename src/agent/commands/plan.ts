@@ -72,6 +72,13 @@ export function endsPlan(content: string, state: PlanState | undefined): boolean
   return kind === "pause" || kind === "exit";
 }
 
+/** True for what only shows or saves the plan, or has no plan to change. */
+export function leavesPlan(argument: string, state: PlanState | undefined): boolean {
+  const { kind } = parse(argument);
+  if (kind === "show" || kind === "snapshot") return true;
+  return kind !== "enter" && (state === undefined || (kind !== "undo" && !isActive(state.plan)));
+}
+
 function change(word: Word, scope: PlanScope): PlanChanged {
   const { ports, message } = scope;
   const state = stateOf(scope);

@@ -12,7 +12,7 @@ import { queuedReplies } from "../turn/own-words.js";
 import type { EarlierQuestion } from "../turn/resume.js";
 import type { TurnLog } from "../turn/turn-log.js";
 import { takenAtTimeout } from "./answers.js";
-import { type Answer, isRefusal, type QuestionHandle, type Reservation } from "./open-questions.js";
+import { type Answer, isOtherCommand, isRefusal, type QuestionHandle, type Reservation } from "./open-questions.js";
 import { questionText, timeoutText } from "./text.js";
 
 type Asked = Payload<"human_input_asked">;
@@ -49,7 +49,9 @@ export class HumanInput {
   readonly #scope: HumanInputScope;
   readonly #earlier: Set<EarlierQuestion>;
   readonly #inOrder = new InOrder();
-  #open: { readonly requestId: string; readonly handle: QuestionHandle } | undefined;
+  #open: { readonly asked: Asked; readonly handle: QuestionHandle } | undefined;
+  /** Called when a question has been asked. */
+  onAsked: () => Promise<void> = async () => {};
   /** Looks again at messages that were accepted after the given moment (Unix ms). */
   reconsider: (sinceMs: number) => Promise<void> = async () => {};
 
@@ -80,6 +82,11 @@ export class HumanInput {
     return internal === true || jobId !== undefined;
   }
 
+  /** A person is being waited for. */
+  get isAsking(): boolean {
+    return this.#open !== undefined;
+  }
+
   /** True when the call was waiting for a person when the process ended: then it had not done anything yet. */
   wasAsking(toolCallId: string): boolean {
     return [...this.#earlier].some(
@@ -91,9 +98,10 @@ export class HumanInput {
   reserve(message: InboundMessage): Reservation | undefined {
     const { questions, isOwner } = this.#scope.chat;
     const { channel, senderId, content, outside } = message;
-    if (this.#open === undefined || outside !== undefined) return undefined;
+    if (this.#open === undefined || outside !== undefined || isOtherCommand(this.#open.asked, content))
+      return undefined;
     const responder = { channel, senderId, isOwner: isOwner(channel, senderId), isPrivate: false };
-    const outcome = questions.reserve(this.#open.requestId, { text: content }, responder);
+    const outcome = questions.reserve(this.#open.asked.request_id, { text: content }, responder);
     return isRefusal(outcome) ? undefined : outcome;
   }
 
@@ -126,6 +134,7 @@ export class HumanInput {
     });
     try {
       await this.#sendQuestion(asked, reasons, earlier);
+      await this.onAsked();
       const given = await delivery.pause(() => this.#wait(asked, answered, handle, withdrawn));
       if (given !== undefined) {
         handle.close(`answered with “${given.text}”`);
@@ -171,7 +180,7 @@ export class HumanInput {
       { sessionKey, chatKey, asked, asker: { channel, senderId, name: senderName } },
       take,
     );
-    this.#open = { requestId: asked.request_id, handle };
+    this.#open = { asked, handle };
     return handle;
   }
 

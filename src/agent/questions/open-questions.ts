@@ -143,6 +143,14 @@ export class OpenQuestions {
     return mayAnswer(asking, responder) && isTakenAsAnswer(asked, text) ? asking.sessionKey : sessionKey;
   }
 
+  /** Whether somebody is asked something in the chat of this session. */
+  isAskingIn(sessionKey: string): boolean {
+    // Where a question was passed on to, nothing waits for it.
+    return [...this.#entries.values()].some(
+      (each) => each.state === "open" && isAskedIn(each, sessionKey) && !isPassedOnTo(each, sessionKey),
+    );
+  }
+
   /** Whether this text is taken as the answer to the open question of this session. */
   isAnsweredBy(sessionKey: string, text: string, responder: Responder): boolean {
     const entry = this.of(sessionKey);
@@ -296,6 +304,11 @@ function choiceFor({ asked }: OpenQuestion, reply: Reply): Choice | undefined {
   if (asked.kind !== "permission") return undefined;
   if (command.name === "deny") return choiceOf(asked, "deny");
   return choiceOf(asked, command.argument.toLowerCase() === "always" ? "allow_always" : "allow_once");
+}
+
+/** A command that answers nothing, so it is never taken for one's own words. */
+export function isOtherCommand(asked: OpenQuestion["asked"], text: string): boolean {
+  return parseCommand(text) !== undefined && !isMeantAsAnswer(asked, text);
 }
 
 function isMeantAsAnswer(asked: OpenQuestion["asked"], text: string): boolean {

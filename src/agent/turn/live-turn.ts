@@ -4,6 +4,7 @@ import { endsPlan } from "../commands/plan.js";
 import { payerOf } from "../model/payer.js";
 import { HumanInput } from "../questions/human-input.js";
 import { openTurnLog } from "./attempt.js";
+import { Beside } from "./beside.js";
 import { type Interrupt, Interruption } from "./ending/interruption.js";
 import { Mailbox } from "./mailbox.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
@@ -55,7 +56,8 @@ export async function openLiveTurn(scope: TurnScope, signal: AbortSignal): Promi
     budget[Symbol.dispose]();
   };
   try {
-    const mailbox = await openMailbox({ scope, earlier, human, interrupt });
+    const beside = new Beside({ scope, log, human, signal: interruption.signal });
+    const mailbox = await openMailbox({ scope, earlier, human, beside, interrupt });
     const dispose = (): void => {
       mailbox[Symbol.dispose]();
       close();
@@ -68,7 +70,7 @@ export async function openLiveTurn(scope: TurnScope, signal: AbortSignal): Promi
 }
 
 /** What arrives stops the turn, or answers its questions. */
-async function openMailbox({ scope, earlier, human, interrupt }: MailboxParts): Promise<Mailbox> {
+async function openMailbox({ scope, earlier, human, beside, interrupt }: MailboxParts): Promise<Mailbox> {
   const { ports, delivery, session } = scope;
   const mailbox = await Mailbox.open({
     ports,
@@ -76,12 +78,15 @@ async function openMailbox({ scope, earlier, human, interrupt }: MailboxParts): 
     rejoined: [...(earlier?.messageIds ?? []), ...(earlier?.answeredBy ?? []), ...(earlier?.begunWith ?? [])],
     onStop: (mode) => interrupt({ kind: "user", mode }),
     reserveAnswer: (answer) => human.reserve(answer),
+    beside: (command) => beside.of(command),
     endsPlan: (content) => endsPlan(content, session.plan.current),
   });
+  human.onAsked = () => mailbox.onAsked();
   human.reconsider = (sinceMs) => mailbox.reconsider(sinceMs);
   return mailbox;
 }
 
 interface MailboxParts extends Pick<LiveTurn, "scope" | "earlier" | "human"> {
+  readonly beside: Beside;
   readonly interrupt: (why: Interrupt) => void;
 }

@@ -18,9 +18,14 @@ export interface MailboxOptions {
   readonly onStop: (mode: "stop" | "cancel") => void;
   /** The open question, reserved for this message, if the message answers it. */
   readonly reserveAnswer: (message: InboundMessage) => Reservation | undefined;
+  /** What to do at once with a command that is not an answer. */
+  readonly beside: (message: InboundMessage) => AtOnce | undefined;
   /** The text is a command that pauses or leaves the plan that is worked on: it runs once the turn has ended. */
   readonly endsPlan: (content: string) => boolean;
 }
+
+/** `ends`: it runs once the turn has ended, which it ends; else what answers it while the turn goes on. */
+export type AtOnce = "ends" | (() => Promise<void>);
 
 /** Messages of the same chat that arrive while a turn runs: they stop it, answer it, join it, or wait. */
 export class Mailbox implements Disposable {
@@ -104,6 +109,12 @@ export class Mailbox implements Disposable {
       if (work.body.receivedAt >= sinceMs) this.#consider(work);
   }
 
+  /** A question has opened: no command is to wait behind it. */
+  async onAsked(): Promise<void> {
+    for (const work of await this.#options.delivery.waiting())
+      if (commandOf(work.body) !== undefined) this.#consider(work);
+  }
+
   [Symbol.dispose](): void {
     this.#stopListening();
   }
@@ -129,15 +140,18 @@ export class Mailbox implements Disposable {
   #consider(work: InboundWork): void {
     const { body } = work;
     const { ports, onStop, reserveAnswer, endsPlan } = this.#options;
-    const maySteer = this.#isOfSender(body) || ports.chat.isOwner(body.channel, body.senderId);
     // What a sub-agent brings back neither stops nor answers anything.
-    if (!maySteer || body.resultOf !== undefined) return;
+    if (body.resultOf !== undefined) return;
+    const beside = body.mode === "next" ? undefined : this.#options.beside(body);
+    const maySteer = this.#isOfSender(body) || ports.chat.isOwner(body.channel, body.senderId);
     // An option may be called like a stop phrase: then it is the answer. A client that names another mode means it.
-    const isOver = endsPlan(body.content);
+    const isOver = endsPlan(body.content) || beside === "ends";
     const isOther =
       isOver || parseCommand(body.content)?.name === "stop" || body.mode === "cancel" || body.mode === "next";
-    const answer = isOther ? undefined : reserveAnswer(body);
+    const answer = isOther || !maySteer ? undefined : reserveAnswer(body);
     if (answer !== undefined) this.#answerBy(work, answer);
+    else if (typeof beside === "function") this.#steerBy(work, (isClaimed) => (isClaimed ? beside() : undefined));
+    else if (!maySteer) return;
     else if (asksToStop(body.content)) this.#stopBy(work);
     else if (isOver || body.mode === "cancel") onStop("cancel");
   }

@@ -18,6 +18,7 @@ export function noticeMessage(
   log: TurnLog,
   text: string,
   spent: Spent = { model: "none", usage: noUsage, costUsd: undefined },
+  answers?: string,
 ): { readonly id: string; readonly draft: EventDraft } {
   const id = newId("msg");
   const payload = {
@@ -30,6 +31,7 @@ export function noticeMessage(
     cost_usd: spent.costUsd,
     final: true,
     partial: false,
+    answers,
   };
   return { id, draft: log.draft("assistant_message", payload, "gateway") };
 }

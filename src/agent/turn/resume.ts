@@ -36,7 +36,7 @@ export interface EarlierAttempts {
   /** Calls of the last answer without a result, in call order. */
   readonly pending: readonly PendingCall[];
   readonly questions: readonly EarlierQuestion[];
-  /** Messages that were taken as answers to questions. */
+  /** Messages that were taken as answers to questions, and commands that were answered meanwhile. */
   readonly answeredBy: readonly string[];
   /** All calls that are over, in order. */
   readonly finished: readonly FinishedCall[];
@@ -120,6 +120,7 @@ class AttemptsFold {
   }
 
   #answer(message: Payload<"assistant_message">): void {
+    if (message.answers !== undefined) this.#answeredBy.push(message.answers);
     // What a tool has said in between is none of the model's answers.
     if (message.partial || message.iteration === 0) return;
     this.#answers = Math.max(this.#answers, message.iteration);

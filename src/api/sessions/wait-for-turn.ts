@@ -31,6 +31,8 @@ function createWatcher(messageId: string): (event: GatewayEvent) => TurnOutcome 
   return (event) => {
     switch (event.type) {
       case "assistant_message":
+        if (event.payload.answers === messageId)
+          return { end: "complete", response: textOf(event.payload.content), turnId: event.turn_id ?? "" };
         texts.set(event.payload.message_id, textOf(event.payload.content));
         return undefined;
       case "turn_execution_start":

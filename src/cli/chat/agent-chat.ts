@@ -51,6 +51,7 @@ class Conversation {
     this.#terminal = new ChatTerminal(streams, {
       onInterrupt: () => this.#interrupt(),
       isIdle: () => this.#answering === undefined,
+      onCommand: (line) => void this.#sendBeside(line),
     });
   }
 
@@ -105,6 +106,16 @@ class Conversation {
       screen.onNotice(`maxclaw: ${messageOf(error)}`);
     } finally {
       this.#answering = undefined;
+    }
+  }
+
+  /** What is answered is told as news, because the answer under way has the screen. */
+  async #sendBeside(content: string): Promise<void> {
+    const body = { sessionKey: this.#sessionKey, content, messageId: newId("msg"), channel: "cli" };
+    try {
+      await this.#gateway.client.post("/api/message", body);
+    } catch (error) {
+      if (!this.#terminal.left.aborted) this.#show(`maxclaw: ${messageOf(error)}`);
     }
   }
 

@@ -88,7 +88,10 @@ class ChatNews implements Disposable {
         return;
       case "assistant_message": {
         const text = textOf(event.payload.content);
-        if (this.#foreign.has(turnId) && text !== "") this.#listener.onAnswer(text);
+        const { answers } = event.payload;
+        // What answers a command is not part of the answer of its turn.
+        const isNews = answers === undefined ? this.#foreign.has(turnId) : !this.#isTyped(answers);
+        if (isNews && text !== "") this.#listener.onAnswer(text);
         return;
       }
       case "human_input_asked":

@@ -13,13 +13,15 @@ export interface TerminalOptions {
   readonly onInterrupt: () => void;
   /** Nothing is being written above the prompt, so that it may be there. */
   readonly isIdle: () => boolean;
+  /** A command that was typed while a question of the answer under way is read. */
+  readonly onCommand: (line: string) => void;
 }
 
 export interface FreshLine {
   readonly prompt: string;
   /** Not echoed. */
   readonly isHidden: boolean;
-  /** A command is not the line that is meant, except for those that answer. */
+  /** A command waits to be taken, as any line does while nothing is answered. Without it `onCommand` gets it. */
   readonly leavesCommands: boolean;
 }
 
@@ -33,7 +35,7 @@ export class ChatTerminal {
   /** Lines that wait to be taken, those typed during an answer among them. */
   readonly #typed: string[] = [];
   #wake = (): void => {};
-  #taker: { readonly take: (line: string) => void; readonly leavesCommands: boolean } | undefined;
+  #taker: (Pick<FreshLine, "isHidden" | "leavesCommands"> & { readonly take: (line: string) => void }) | undefined;
 
   constructor({ input, output }: ChatStreams, options: TerminalOptions) {
     this.#output = output;
@@ -95,7 +97,7 @@ export class ChatTerminal {
     this.#readline.prompt();
     this.#echo.isMuted = isHidden;
     try {
-      return await this.#taken(leavesCommands, signal);
+      return await this.#taken({ isHidden, leavesCommands }, signal);
     } finally {
       this.#echo.isMuted = false;
       if (isHidden) this.#output.write("\n");
@@ -109,21 +111,27 @@ export class ChatTerminal {
 
   #take(line: string): void {
     const isCommand = /^\s*\/(?!approve\b|deny\b)/i.test(line);
-    if (this.#taker !== undefined && !(isCommand && this.#taker.leavesCommands)) {
-      this.#taker.take(line);
+    const taker = this.#taker;
+    // What is typed unseen may be a secret.
+    if (taker !== undefined && (!isCommand || taker.isHidden)) {
+      taker.take(line);
+      return;
+    }
+    if (taker?.leavesCommands === false) {
+      this.#options.onCommand(line.trim());
       return;
     }
     this.#typed.push(line);
     this.#wake();
   }
 
-  async #taken(leavesCommands: boolean, signal: AbortSignal): Promise<string> {
+  async #taken(how: Pick<FreshLine, "isHidden" | "leavesCommands">, signal: AbortSignal): Promise<string> {
     using scope = linked(signal);
     const onLeft = (): void => scope.abort();
     this.left.addEventListener("abort", onLeft, { once: true });
     try {
       return await new Promise<string>((resolve, reject) => {
-        this.#taker = { take: resolve, leavesCommands };
+        this.#taker = { ...how, take: resolve };
         if (scope.signal.aborted) reject(scope.signal.reason);
         scope.signal.addEventListener("abort", () => reject(scope.signal.reason), { once: true });
       });

@@ -54,6 +54,8 @@ export const messageEvents = {
       guess,
       final: z.boolean(),
       partial: z.boolean(),
+      /** The command that this answers while its turn waits for a person. */
+      answers: optionalText,
     },
     both,
   ),

@@ -39,6 +39,9 @@ export function readOpenEnds(events: readonly StoredEvent[]): OpenEnds {
       case "user_message":
         take([event.payload.message_id]);
         break;
+      case "assistant_message":
+        if (event.payload.answers !== undefined) take([event.payload.answers]);
+        break;
       case "tool_execution_start":
         calls.set(event.payload.tool_execution_id, event.payload);
         break;

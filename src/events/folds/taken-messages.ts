@@ -10,6 +10,8 @@ export function takenBy(event: StoredEvent): readonly string[] {
     case "turn_execution_failed":
     case "turn_execution_cancelled":
       return event.payload.message_ids;
+    case "assistant_message":
+      return event.payload.answers === undefined ? [] : [event.payload.answers];
     case "human_input_answered":
       // Typed in the chat, the answer is the message that it follows from.
       return event.correlation_id === undefined ? [] : [event.correlation_id];

@@ -8,6 +8,11 @@ const codeBody = z.object({ code: z.string().trim().min(1).max(100) });
 /** Status, pairing, the ledger and metrics. */
 export const gatewayRoutes: readonly Route[] = [
   { method: "GET", path: "/api/status", handle: async (x) => sendJson(x.response, 200, await x.api.status()) },
+  {
+    method: "GET",
+    path: "/api/commands",
+    handle: (x) => sendJson(x.response, 200, { commands: x.api.listChatCommands() }),
+  },
   { method: "GET", path: "/api/pairings", handle: (x) => sendJson(x.response, 200, x.api.listPairings()) },
   {
     method: "POST",

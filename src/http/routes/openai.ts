@@ -9,6 +9,7 @@ import type { GatewayEvent } from "../../events/event.js";
 import { linked } from "../../util/async/linked.js";
 import { sleep } from "../../util/async/sleep.js";
 import { newId } from "../../util/ids.js";
+import { slashWordOf } from "../../util/text/slash-word.js";
 import { visibleJson } from "../../util/text/visible.js";
 import { createAnswerProjection } from "../answer-projection.js";
 import { openEventStream } from "../event-stream.js";
@@ -147,7 +148,12 @@ async function follow(
   // OpenAI's SDKs try again by themselves: this would be one more message.
   if (!isRepeatable && !x.response.headersSent) x.response.setHeader("X-Should-Retry", "false");
   onAccepted();
-  if (open !== undefined && questionIn(x, sessionKey)?.requestId === open.requestId) {
+  // A command is answered at once, whatever is asked.
+  if (
+    open !== undefined &&
+    slashWordOf(content) === undefined &&
+    questionIn(x, sessionKey)?.requestId === open.requestId
+  ) {
     const content = questionText(open);
     void onText(content);
     return { content, finish: "stop" };

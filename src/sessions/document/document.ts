@@ -1,5 +1,5 @@
 import type { Payload } from "../../events/catalogue.js";
-import type { Usage } from "../../events/content.js";
+import { textOf, type Usage } from "../../events/content.js";
 import type { EventOf, StoredEvent } from "../../events/event.js";
 import { stateAfter } from "../../events/folds/session-state.js";
 import { namesOf } from "../../util/text/untrusted.js";
@@ -281,6 +281,10 @@ export class DocumentFold {
 
   /** A turn's answers become one message. */
   #assistant({ payload, source, timestamp }: EventOf<"assistant_message">): void {
+    if (payload.answers !== undefined) {
+      this.#besideTurn(payload, payload.answers, timestamp);
+      return;
+    }
     const isModels = source !== "gateway";
     this.#spent.addAnswer(payload, isModels);
     if (isModels) this.#usedModel = payload.model;
@@ -291,6 +295,12 @@ export class DocumentFold {
     if (line !== undefined)
       this.#add({ role: "assistant", ...line, timestamp, ...this.#labels() }, { isSeen: isModels });
     this.#turn = undefined;
+  }
+
+  /** A command that was answered while the turn waits for a person: the turn's own line is still to come. */
+  #besideTurn({ content }: Payload<"assistant_message">, command: string, timestamp: string): void {
+    this.#lines.take([command], this.#lastSequence);
+    this.#add({ role: "assistant", content: textOf(content), timestamp }, { isSeen: false });
   }
 
   #endTurn(event: TurnEnded): void {

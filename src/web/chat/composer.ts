@@ -1,3 +1,5 @@
+import type { CommandChoice } from "../commands/choices.js";
+import { CommandMenu } from "../commands/command-menu.js";
 import { createFileChooser, takeDroppedFiles, takePastedFiles } from "../files/take-files.js";
 import { type ChosenFile, Tray, type UploadFile } from "../files/tray.js";
 import type { Written } from "../outbox/outbox.js";
@@ -13,6 +15,10 @@ interface ComposerActions {
   /** What is written is another. */
   onChange(text: string, files: readonly OutgoingFile[]): void;
   readonly upload: UploadFile;
+  /** For the menu that a slash opens. */
+  commands(): Promise<readonly CommandChoice[]>;
+  /** Brings the last own message back to be written again. False where there is none. */
+  editLast(): boolean;
   /** Writes down what is said in a recording. */
   writeDown(recording: File): Promise<string>;
 }
@@ -55,12 +61,15 @@ export class Composer {
       // The focus would vanish with the button.
       if (isRemoval) this.#area.focus();
     });
+    // First: what is chosen in it is not sent.
+    const menu = new CommandMenu({ area: this.#area, load: () => actions.commands() });
     this.element = h(
       "div",
       { class: "composer" },
-      h("div", { class: "column" }, this.#speech, this.#box(), this.#hint),
+      h("div", { class: "column" }, this.#speech, menu.element, this.#box(), this.#hint),
     );
     this.#area.addEventListener("input", () => this.#update());
+    onKey(this.#area, "ArrowUp", () => this.#isEmpty && actions.editLast());
     onKey(this.#area, "Enter", (event) => this.#onEnter(event));
     this.#update();
   }
@@ -95,6 +104,10 @@ export class Composer {
 
   focus(): void {
     focusToWrite(this.#area);
+  }
+
+  get #isEmpty(): boolean {
+    return this.#area.value === "" && this.#tray.files.length === 0;
   }
 
   #box(): HTMLElement {

@@ -1,3 +1,4 @@
+import type { CommandChoice } from "../commands/choices.js";
 import type { UploadFile } from "../files/tray.js";
 import type { Drafts } from "../outbox/drafts.js";
 import type { Outbox, Written } from "../outbox/outbox.js";
@@ -16,6 +17,7 @@ interface ConversationOptions {
   readonly chat: OpenChat;
   readonly upload: UploadFile;
   readonly writeDown: (recording: File) => Promise<string>;
+  readonly commands: () => Promise<readonly CommandChoice[]>;
   readonly outbox: Outbox;
   readonly keptDrafts: Drafts;
   /** Read out by screen readers. */
@@ -39,7 +41,7 @@ export class Conversation {
   #key: string | undefined;
 
   constructor(options: ConversationOptions) {
-    const { store, chat, upload, writeDown, outbox, keptDrafts, announce, open, onFailure } = options;
+    const { store, chat, upload, writeDown, commands, outbox, keptDrafts, announce, open, onFailure } = options;
     const send = (message: Written): void => {
       if (this.#key !== undefined) keptDrafts.sent(this.#key, message.text);
       chat.send({ ...message, alsoToChat: this.#destination.isAlsoThere(message.text) });
@@ -65,6 +67,8 @@ export class Conversation {
       stop: () => chat.session?.stop(),
       upload,
       writeDown,
+      commands,
+      editLast: () => this.editLast(),
       onChange: (text, files) => {
         if (this.#key !== undefined) keptDrafts.put(this.#key, text, files);
       },

@@ -1,5 +1,6 @@
 import type { PaneEntry } from "../panes/list.js";
 import { h, type IconName, icon, setText } from "../parts/dom.js";
+import { roveIn } from "../parts/roving.js";
 import { frameWords } from "./words.js";
 
 /** Where the reader can go, from everywhere: the chats, the panes, the settings. */
@@ -40,6 +41,7 @@ export function createRail(panes: readonly PaneEntry[], actions: RailActions): R
     ...[...items.values()].map((item) => item.element),
     settings?.element,
   );
+  roveIn({ root: element, selector: ".rail-item", current: "[aria-current]" });
   return {
     element,
     show(pane) {
@@ -88,6 +90,7 @@ export function createSettingsList(panes: readonly PaneEntry[], openPane: (id: s
   const title = h("div", { class: "side-title" }, frameWords.t("settings"));
   const element = h("nav", { class: "pane", "aria-label": frameWords.t("settings"), hidden: true }, title);
   element.append(...buttons.values());
+  roveIn({ root: element, selector: ".side-item", current: "[aria-current]" });
   return {
     element,
     show(current) {

@@ -7,6 +7,8 @@ interface ShellParts {
   readonly side: readonly HTMLElement[];
   /** Beside the title of the open chat. */
   readonly chatHead: HTMLElement;
+  /** Buttons at the end of the header. */
+  readonly tools: readonly HTMLElement[];
   readonly banners: HTMLElement;
   /** From the top to the place where the reader writes. */
   readonly conversation: readonly HTMLElement[];
@@ -30,14 +32,14 @@ export interface Shell {
   closeDrawer(): void;
 }
 
-export function createShell({ side, chatHead, banners, conversation }: ShellParts): Shell {
+export function createShell({ side, chatHead, tools, banners, conversation }: ShellParts): Shell {
   const t = frameWords.t;
   const standInText = t("standInHint");
   const menu = createMenu();
   const title = h("h1", { class: "title" });
   const model = h("span", { class: "chip model", hidden: true });
   const standIn = h("span", { class: "chip stand-in", title: standInText, hidden: true }, t("standIn"));
-  const header = h("header", { class: "header" }, menu.element, title, chatHead, standIn, model);
+  const header = h("header", { class: "header" }, menu.element, title, chatHead, standIn, model, ...tools);
   const { welcome, hint, setupRoot } = createWelcome();
   const paneRoot = h("div", { class: "pane-root", hidden: true });
   const main = h(
@@ -74,6 +76,8 @@ export function createShell({ side, chatHead, banners, conversation }: ShellPart
       paneTitle = wanted;
       main.classList.toggle("has-pane", wanted !== undefined);
       paneRoot.hidden = wanted === undefined;
+      // Where the reader wrote is out of sight now.
+      if (wanted !== undefined && document.activeElement?.checkVisibility() === false) main.focus();
       showTitle();
     },
     showSession(session) {
@@ -149,6 +153,10 @@ function createDrawer({ shell, main, pane, menu }: DrawerParts): (isOpen: boolea
   const set = (isOpen: boolean): void => {
     shell.classList.toggle("drawer-open", isOpen && narrow.matches);
     menu.setAttribute("aria-expanded", String(isOpen && narrow.matches));
+    if (!isOpen && narrow.matches && pane.contains(document.activeElement)) {
+      main.inert = false;
+      main.focus();
+    }
     // What is out of sight must be out of reach of the Tab key as well.
     pane.inert = narrow.matches && !isOpen;
     main.inert = narrow.matches && isOpen;

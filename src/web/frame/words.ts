@@ -34,6 +34,7 @@ export const frameWords = defineWords(
     install: "Install",
     newVersion: "There is a new version of this page.",
     reload: "Reload",
+    find: "Find chats, pages and actions (Ctrl + K)",
   },
   {
     chats: "对话",
@@ -67,5 +68,6 @@ export const frameWords = defineWords(
     install: "安装",
     newVersion: "此页面有新版本。",
     reload: "重新加载",
+    find: "查找对话、页面和操作（Ctrl + K）",
   },
 );

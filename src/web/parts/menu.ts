@@ -25,7 +25,8 @@ export function openMenu(button: HTMLElement, choices: readonly MenuChoice[]): v
     ),
   );
   const menu = h("div", { class: "menu-list", role: "menu", popover: "auto" }, ...items);
-  document.body.append(menu);
+  // In the part of the page that the button is in, for who goes from part to part.
+  (button.closest("nav, main, dialog") ?? document.body).append(menu);
   menu.addEventListener("toggle", (event) => {
     if (!(event instanceof ToggleEvent) || event.newState !== "closed") return;
     const hadFocus = menu.contains(document.activeElement) || document.activeElement === document.body;
@@ -33,6 +34,8 @@ export function openMenu(button: HTMLElement, choices: readonly MenuChoice[]): v
     if (hadFocus) button.focus();
   });
   menu.addEventListener("keydown", (event) => {
+    // What is below it takes no key of the menu.
+    event.stopPropagation();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const at = items.findIndex((item) => item.matches(":focus"));
     const next = event.key === "Home" ? 0 : event.key === "End" ? items.length - 1 : undefined;

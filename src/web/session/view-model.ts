@@ -112,7 +112,8 @@ const handlers: Handlers = {
     });
   },
   assistant_message(draft, event) {
-    const { message_id, content, partial, final, model, usage, cost_usd: costUsd } = event.payload;
+    const { message_id, content, partial, final, answers, model, usage, cost_usd: costUsd } = event.payload;
+    if (answers !== undefined) takeWaiting(draft, [answers], event);
     const { text, files } = plainContent(content);
     const thinking = content.map((part) => (part.type === "thinking" ? part.text : "")).join("");
     const item = assistantFor(draft, event, message_id);

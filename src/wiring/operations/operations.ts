@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { parseCommand } from "../../agent/commands/chat-command.js";
+import { describeCommands, parseCommand } from "../../agent/commands/chat-command.js";
 import type { Tasks } from "../../agent/tasks/tasks.js";
 import type { Presence } from "../../api/attention/presence.js";
 import { commandsOver, handleCommands } from "../../api/commands/handlers.js";
@@ -75,13 +75,9 @@ export async function openOperations(
       systemKey: gatewayKey,
     },
     work: {
-      running: inbound.running,
+      ...turnPorts(assistant),
       tasks,
-      chooseModel: mind.models.choose,
-      isFreshStart: (content) => parseCommand(content)?.name === "new",
-      replay,
       contextUse: contextUseOf(options, core, assistant, { tools, mcp }),
-      retries: retryPorts(assistant),
     },
     people: {
       pairing: people.pairing,
@@ -126,6 +122,18 @@ export async function openOperations(
     ...createSettings(options, operations, assistant, core.logEvent),
   };
   return { api, presence: attention.presence, resumeDeletions };
+}
+
+/** What can be done with turns and their messages. */
+function turnPorts(assistant: Assistant) {
+  return {
+    running: assistant.inbound.running,
+    chooseModel: assistant.mind.models.choose,
+    isFreshStart: (content: string) => parseCommand(content)?.name === "new",
+    replay,
+    retries: retryPorts(assistant),
+    chatCommands: describeCommands(),
+  };
 }
 
 /** The tools, and the servers that some of them come from. */

@@ -112,3 +112,20 @@ test("a question of a sub-agent can be left open, and is not asked for once it i
   await t.see(/I was told\./);
   await t.see(/> /);
 });
+
+test("a command typed at a question is answered at once, and the question is still there", async () => {
+  const question = { question: "What shall I order?", options: ["Coffee", "Tea"] };
+  await using t = await openTerminal((request) =>
+    request.index === 0
+      ? { toolCalls: [{ id: "ask", name: "ask_human", input: question }] }
+      : { text: `done: ${lastResult(request)}` },
+  );
+  await t.see(/> /);
+  t.type("order something\r");
+  await t.see(/What shall I order\?[\s\S]*answer> /);
+  t.type("/usage\r");
+  await t.see(/This conversation: /);
+  assert.equal(t.gateway.gateway.api.listQuestions().length, 1);
+  t.type("2\r");
+  await t.see(/done: Tea/);
+});

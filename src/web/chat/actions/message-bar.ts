@@ -63,7 +63,7 @@ export class MessageBar {
 
   #onKey(event: KeyboardEvent): void {
     const buttons = this.#buttons();
-    const at = buttons.findIndex((button) => button === event.target);
+    const at = buttons.findIndex((button) => button.contains(event.target instanceof Node ? event.target : null));
     const isRightToLeft = getComputedStyle(this.element).direction === "rtl";
     const step = { ArrowRight: isRightToLeft ? -1 : 1, ArrowLeft: isRightToLeft ? 1 : -1 }[event.key];
     const end = { Home: 0, End: buttons.length - 1 }[event.key];

@@ -30,13 +30,12 @@ export class Chats {
   readonly #options: ChatsOptions;
   readonly #pane: SessionsPane;
   #limit = step;
-  readonly #search: SearchBox;
   #isArchived = false;
   #isDue = false;
 
   constructor(options: ChatsOptions) {
     this.#options = options;
-    this.#search = new SearchBox({
+    const search = new SearchBox({
       client: options.client,
       openHit: options.openHit,
       onToggle: (isSearching) => {
@@ -60,7 +59,7 @@ export class Chats {
         this.refresh();
       },
     };
-    this.#pane = new SessionsPane(actions, this.#search);
+    this.#pane = new SessionsPane(actions, search);
     options.store.watch(["chats", "current"], ({ chats: { entries, total }, current = "" }) => {
       const hasMore = total > entries.length && this.#limit < maxLimit;
       this.#pane.show({ entries, current, hasMore, isArchived: this.#isArchived });
@@ -71,8 +70,20 @@ export class Chats {
     return this.#pane.element;
   }
 
-  focusSearch(): void {
-    this.#search.focus();
+  /** Of a chat that is in the list. */
+  rename(key: string): void {
+    const entry = this.#entryOf(key);
+    if (entry !== undefined) void this.#rename(entry);
+  }
+
+  /** Of a chat that is in the list. */
+  download(key: string, format: "markdown" | "json"): void {
+    const entry = this.#entryOf(key);
+    if (entry !== undefined) void this.#download(entry, format);
+  }
+
+  #entryOf(key: string): SessionEntry | undefined {
+    return this.#options.store.known.chats.entries.find((entry) => entry.key === key);
   }
 
   /** Shows none until the list is read again. */

@@ -39,11 +39,6 @@ export class SearchBox {
     this.#input.addEventListener("input", () => this.#onInput());
   }
 
-  focus(): void {
-    this.#input.focus();
-    this.#input.select();
-  }
-
   #onInput(): void {
     clearTimeout(this.#timer);
     this.#asked += 1;

@@ -1,4 +1,5 @@
 import { h, icon, setChildren, setText } from "../../parts/dom.js";
+import { roveIn } from "../../parts/roving.js";
 import { groupsOf } from "./groups.js";
 import { Row, type RowActions } from "./row.js";
 import type { SearchBox } from "./search-box.js";
@@ -29,6 +30,7 @@ export class SessionsPane {
   readonly #archived: HTMLButtonElement;
   readonly #none = h("p", { class: "none" });
   readonly #chats: HTMLElement;
+  readonly #fresh: HTMLButtonElement;
   #isArchived = false;
 
   constructor(actions: PaneActions, search: SearchBox) {
@@ -38,14 +40,11 @@ export class SessionsPane {
       h("button", { type: "button", class: "link more", onclick }, text);
     this.#more = link(t("showMore"), actions.showMore);
     this.#archived = link("", () => actions.showArchived(!this.#isArchived));
-    const fresh = h(
-      "button",
-      { type: "button", class: "new-chat", onclick: actions.newChat },
-      icon("plus"),
-      t("newChat"),
-    );
-    const head = h("div", { class: "pane-head" }, h("div", { class: "brand" }, "maxclaw"), fresh, search.field);
+    const newChat = { type: "button", class: "new-chat", onclick: actions.newChat };
+    this.#fresh = h("button", newChat, icon("plus"), t("newChat"));
+    const head = h("div", { class: "pane-head" }, h("div", { class: "brand" }, "maxclaw"), this.#fresh, search.field);
     this.#chats = h("div", { class: "session-scroll" }, this.#none, this.#list, this.#more, this.#archived);
+    roveIn({ root: this.#list, selector: ".session-open", current: "[aria-current]", beside: ".icon-button" });
     this.element = h(
       "nav",
       { class: "pane", id: "sessions", "aria-label": t("chats") },
@@ -66,6 +65,7 @@ export class SessionsPane {
     this.#isArchived = isArchived;
     const keys = new Set(entries.map(({ key }) => key));
     for (const key of this.#rows.keys()) if (!keys.has(key)) this.#rows.delete(key);
+    const keepFocus = this.#focusKeeper();
     for (const entry of entries) this.#rowOf(entry.key).update(entry, entry.key === current, now);
     setChildren(
       this.#list,
@@ -75,6 +75,21 @@ export class SessionsPane {
     this.#none.hidden = entries.length > 0;
     this.#more.hidden = !hasMore;
     setText(this.#archived, t(isArchived ? "showCurrent" : "showArchived"));
+    keepFocus();
+  }
+
+  /** A row that moves keeps the focus; one that goes leaves it to its neighbour. */
+  #focusKeeper(): () => void {
+    const { activeElement } = document;
+    if (!(activeElement instanceof HTMLElement) || !this.#list.contains(activeElement)) return () => undefined;
+    const before = [...this.#list.querySelectorAll<HTMLElement>(".session")];
+    const at = before.findIndex((row) => row.contains(activeElement));
+    return () => {
+      if (document.activeElement !== document.body) return;
+      if (activeElement.isConnected) return activeElement.focus();
+      const rest = [...before.slice(at + 1), ...before.slice(0, at).reverse()].find((row) => row.isConnected);
+      (rest?.querySelector<HTMLElement>(".session-open") ?? this.#fresh).focus();
+    };
   }
 
   #rowOf(key: string): Row {

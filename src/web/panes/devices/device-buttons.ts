@@ -38,6 +38,16 @@ export class DeviceButtons {
     );
   }
 
+  /** Each undefined where there is none. */
+  get actions(): { readonly show: (() => void) | undefined; readonly signOut: (() => void) | undefined } {
+    const { element } = this;
+    const run = (press: () => Promise<void>) => (): void => void press().catch(this.#listeners.onFailure);
+    return {
+      show: element.hidden ? undefined : run(() => this.#show()),
+      signOut: element.hidden || this.#signOut.hidden ? undefined : run(() => this.#leave()),
+    };
+  }
+
   async #show(): Promise<void> {
     const { openDevices } = await import("./devices.js");
     await openDevices(this.#api, this.#listeners);

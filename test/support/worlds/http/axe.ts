@@ -12,13 +12,15 @@ interface Found {
 
 /** Fails with what a screen reader or a keyboard could not use of the page as it is now. */
 export async function assertAccessible(page: Page): Promise<void> {
+  assert.deepEqual(await barriersIn(page), []);
+}
+
+/** What a screen reader or a keyboard could not use of the page as it is now. */
+export async function barriersIn(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   // What axe answers, by its documentation.
   const { violations } = (await page.evaluate("axe.run()")) as Found;
-  assert.deepEqual(
-    violations.map(
-      ({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ target }) => target.join(" ")).join(", ")})`,
-    ),
-    [],
+  return violations.map(
+    ({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ target }) => target.join(" ")).join(", ")})`,
   );
 }

@@ -1,6 +1,6 @@
 import { createAddressPolicy } from "../../../../src/policy/locations/addresses.js";
-import { Browsers } from "../../../../src/tools/browser/browsers.js";
 import { createEgress } from "../../../../src/policy/locations/egress.js";
+import { Browsers } from "../../../../src/tools/browser/browsers.js";
 import { browserArgs, findChromium } from "../needs.js";
 
 // Opens a browser with the profile that its argument names, says so, and stays until it is killed.

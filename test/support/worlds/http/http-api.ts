@@ -50,6 +50,7 @@ export class MemoryGateway {
       ...noTurns,
       ...noFiles,
       ...oneSkill,
+      listChatCommands: () => [{ name: "help", description: "what you can type here" }],
       skills: fixedSkills,
       cron: noCron,
       memory: noMemory,

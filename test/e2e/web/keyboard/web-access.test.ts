@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { after, before, describe } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { barriersIn } from "../../../support/worlds/http/axe.js";
+import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { openPane, overflowIn, paneIds, smallTargetsIn } from "../../../support/worlds/http/page-checks.js";
+import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium } from "../../../support/worlds/needs.js";
+
+const phone: BrowserContextOptions = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const sizes: readonly (readonly [name: string, context: BrowserContextOptions])[] = [
+  ["desktop", { viewport: { width: 1280, height: 800 } }],
+  ["phone", phone],
+];
+
+function isNarrow(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>("innerWidth < 760");
+}
+
+describe("the page for everybody", { timeout: 300_000, skip: withoutChromium() }, () => {
+  let browser: Browser;
+  let backend: Backend;
+
+  before(async () => {
+    browser = await openChromium();
+    backend = await startBackend({
+      history: { "webui:0000beef": 6, "telegram:42": 2 },
+      config: { channels: { telegram: { enabled: false } } },
+    });
+  });
+  after(async () => {
+    await browser?.close();
+    await backend?.stop();
+  });
+
+  const onPage = (context: BrowserContextOptions, scenario: (page: Page) => Promise<void>): Promise<void> =>
+    withPage(browser, backend.url, scenario, { context: { reducedMotion: "reduce", ...context }, expected: /40\d/ });
+
+  type Check = (page: Page) => Promise<readonly string[]>;
+
+  /** Fails with everything that the check finds, and where. */
+  async function assertEverywhere(page: Page, check: Check, places: readonly Places[]): Promise<void> {
+    const found: string[] = [];
+    const note = async (where: string): Promise<void> => {
+      for (const problem of await check(page)) found.push(`${where}: ${problem}`);
+    };
+    for (const through of places) await through(page, note);
+    assert.deepEqual([...new Set(found)], []);
+  }
+  type Places = (page: Page, note: (where: string) => Promise<void>) => Promise<void>;
+
+  const inBothSchemes: Check = async (page) => {
+    const found: string[] = [];
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const barrier of await barriersIn(page)) found.push(`${colorScheme}: ${barrier}`);
+    }
+    return found;
+  };
+
+  for (const [size, viewport] of sizes)
+    pageTest(`everything can be read and used by everybody, whatever is open, light and dark, ${size}`, () =>
+      onPage(viewport, (page) => assertEverywhere(page, inBothSchemes, [throughChat, throughPanes])),
+    );
+
+  pageTest("on a phone everything that can be pressed is large enough for a thumb", () =>
+    onPage(phone, (page) => assertEverywhere(page, smallTargetsIn, [throughChat, throughPanes])),
+  );
+
+  for (const [size, viewport] of sizes)
+    pageTest(`nothing sticks out at the side, written from left or from right, ${size}`, () =>
+      onPage(viewport, (page) => assertEverywhere(page, overflowIn, [throughChat, throughPanes])),
+    );
+
+  async function throughPanes(page: Page, note: (where: string) => Promise<void>): Promise<void> {
+    const ids = paneIds();
+    assert.ok(ids.length >= 6, ids.join(" "));
+    for (const id of ids) {
+      await openPane(page, backend.url, id);
+      await note(`the pane ${id}`);
+    }
+    if (!(await isNarrow(page))) return;
+    await page.getByRole("button", { name: /^Menu/ }).tap();
+    await note("the settings beside a pane");
+  }
+
+  /** Everything that the chat can have open, one after the other. */
+  async function throughChat(page: Page, note: (where: string) => Promise<void>): Promise<void> {
+    const field = page.getByLabel("Message", { exact: true });
+    const isPhone = await isNarrow(page);
+    const say = async (text: string): Promise<void> => {
+      await field.fill(text);
+      await field.press("Enter");
+    };
+    await field.waitFor();
+    await note("an empty chat");
+    await page.goto(`${backend.url}#webui:0000beef`);
+    await page.locator(".message").first().waitFor();
+    await note("messages");
+    await say("look around");
+    await page.getByText("There is nothing special here.").last().waitFor();
+    for (const fold of await page.locator(".transcript summary:visible").all()) await fold.click();
+    await note("tools");
+    await field.pressSequentially("/");
+    await page.getByRole("option").first().waitFor();
+    await note("the menu of commands");
+    await field.fill("");
+    await say("ask me");
+    await page.locator(".question-card").waitFor();
+    await note("a question");
+    await page.locator(".question-card").getByRole("button", { name: "08:32" }).click();
+    await page.getByText("Booked it.").last().waitFor();
+    await page.getByRole("button", { name: /^Find chats/ }).click();
+    await page.getByRole("combobox", { name: /^Find chats/ }).fill("question");
+    await page.getByRole("group", { name: "Found in messages" }).waitFor();
+    await note("the palette");
+    await page.getByRole("combobox", { name: /^Find chats/ }).fill("shortcuts");
+    await page.getByRole("option", { name: "Keyboard shortcuts" }).click();
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    await note("the shortcuts");
+    await page.keyboard.press("Escape");
+    if (isPhone) await page.getByRole("button", { name: /^Menu/ }).click();
+    await page.getByLabel("Search all chats").fill("question");
+    await page.locator(".hits .session").first().waitFor();
+    await note("the search");
+    await page.getByLabel("Search all chats").fill("");
+    const row = page.locator(".session", { hasText: "telegram" });
+    await row.hover();
+    await row.getByRole("button", { name: /^Actions/ }).click();
+    await page.getByRole("menu").waitFor();
+    await note("the menu of a chat");
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await page.getByRole("dialog").waitFor();
+    await note("a dialog");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    if (isPhone) await page.keyboard.press("Escape");
+  }
+});
