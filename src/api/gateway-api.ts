@@ -14,13 +14,12 @@ import type { PairingsApi } from "./policy/pairings-api.js";
 import type { PolicyApi } from "./policy/policy-api.js";
 import type { ToolsApi } from "./policy/tools-api.js";
 import type { SessionsApi } from "./sessions/sessions-api.js";
-import type { TurnsApi } from "./sessions/turns-api.js";
-import type { McpSetupApi } from "./settings/mcp-setup-api.js";
-import type { OwnerCodesApi } from "./settings/owner-codes-api.js";
 import type { SettingsApi } from "./settings/settings-api.js";
+import type { SetupApi } from "./settings/setup-api.js";
 import type { KnownSkillsApi, SkillsApi } from "./skills-api.js";
 import type { StatusApi } from "./status/status-api.js";
 import type { SystemApi } from "./system-api.js";
+import type { TurnsApi } from "./turns/turns-api.js";
 
 /**
  * What the gateway can be asked to do; used by HTTP, WebSocket, the command line and the library. Anyone who calls acts
@@ -67,12 +66,9 @@ export interface GatewayApi
   /** The config, and files that steer the assistant, for a page of settings. */
   readonly settings?: SettingsApi;
 
-  /** Trying servers before they are in the config, and logins at them, where the config is a file. */
-  readonly mcpSetup?: McpSetupApi;
+  /** What is set up step by step, where the config is a file. */
+  readonly setup?: SetupApi;
 
   /** The machine, the log and backups, for who looks after the gateway. */
   readonly system?: SystemApi;
-
-  /** Codes that make who sends them to a bot an owner, where the config is a file. */
-  readonly ownerCodes?: OwnerCodesApi;
 }

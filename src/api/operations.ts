@@ -33,9 +33,9 @@ import type { BeginningPorts } from "./sessions/beginning.js";
 import { Deletions } from "./sessions/deletions.js";
 import { createLifecycle } from "./sessions/lifecycle.js";
 import { createSessionOperations, type SessionPorts } from "./sessions/session-operations.js";
-import { createTurnOperations, type TurnPorts } from "./sessions/turn-operations.js";
 import { createKnownSkillOperations, createSkillOperations, type Skills } from "./skill-operations.js";
 import { createStatusOperations, type StatusSources } from "./status/status-operations.js";
+import { createTurnOperations, type TurnPorts } from "./turns/turn-operations.js";
 
 export interface OperationPorts {
   /** What is kept of conversations, and what happens in them. */

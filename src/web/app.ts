@@ -9,8 +9,6 @@ import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";
 import { changeLanguage, createLanguageButton } from "./frame/language-button.js";
-import { createNewVersion } from "./frame/new-version.js";
-import { PageWorker } from "./frame/page-worker.js";
 import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { followRoute, type Route, takeInvitation } from "./frame/route.js";
@@ -22,8 +20,7 @@ import { createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
 import { createGatewayHttp, type GatewayHttp } from "./gateway/gateway-http.js";
 import { PagePresence } from "./gateway/presence.js";
-import { createLastUpdated } from "./offline/last-updated.js";
-import { SeenChats } from "./offline/seen-chats.js";
+import { OnDevice } from "./offline/on-device.js";
 import { Drafts } from "./outbox/drafts.js";
 import { Outbox } from "./outbox/outbox.js";
 import type { OutboxStore } from "./outbox/outbox-store.js";
@@ -31,10 +28,10 @@ import { PaletteOpener } from "./palette/opener.js";
 import type { PaletteWorld } from "./palette/palette-world.js";
 import { Chats } from "./panes/chats/chats.js";
 import { DeviceButtons } from "./panes/devices/device-buttons.js";
-import type { PaneHost } from "./panes/host.js";
-import { callAttention, forgetPush, renewPush } from "./panes/inbox/attention.js";
+import { callAttention } from "./panes/inbox/attention.js";
 import { Inbox } from "./panes/inbox/inbox.js";
-import { type PaneEntry, panes } from "./panes/list.js";
+import { panes } from "./panes/list.js";
+import { PaneOpener } from "./panes/opener.js";
 import type { PaneWorld } from "./panes/world.js";
 import { ask } from "./parts/dialogs.js";
 import { h } from "./parts/dom.js";
@@ -67,12 +64,11 @@ class App {
   readonly #chats: Chats;
   readonly #inbox: Inbox;
   readonly #banners = createBanners(() => this.#connection.retryNow());
-  readonly #newVersion = createNewVersion();
-  readonly #lastUpdated = createLastUpdated();
-  readonly #seen = new SeenChats(this.#store, (at) => this.#lastUpdated.show(at));
-  readonly #worker = new PageWorker({
-    onNewVersion: () => this.#newVersion.show(),
-    onOpenInbox: (id) => this.#goToPane("inbox", id),
+  readonly #onDevice = new OnDevice(this.#store, this.#api, (id) => this.#goToPane("inbox", id));
+  readonly #panes = new PaneOpener({
+    root: () => this.#shell.paneRoot,
+    world: () => this.#world(),
+    onFailure: (error) => this.#failed(error),
   });
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
@@ -88,8 +84,6 @@ class App {
   });
   #isConnected = false;
   #invitation = takeInvitation();
-  /** Made when the first pane is opened. */
-  #panes: Promise<PaneHost> | undefined;
   #isAsking = false;
 
   constructor(kept: OutboxStore) {
@@ -135,7 +129,7 @@ class App {
       onFailure,
     });
     this.#strangers = createStrangers((code) => this.#letIn(code), onFailure);
-    this.#banners.element.append(this.#lastUpdated.element, this.#newVersion.element, this.#strangers.element);
+    this.#banners.element.append(...this.#onDevice.banners, this.#strangers.element);
     this.#chats = new Chats({
       store,
       client: () => this.#connection.client,
@@ -302,7 +296,7 @@ class App {
     this.#settings.element.hidden = pane?.area !== "settings";
     if (place.kind === "chat") {
       this.#shell.showPane(undefined);
-      void this.#panes?.then((host) => host.clear());
+      this.#panes.clear();
       this.#show(place.key);
       this.#presence.say();
       return;
@@ -310,22 +304,7 @@ class App {
     this.#presence.say();
     this.#settings.show(place.id);
     this.#shell.showPane(pane?.title() ?? frameWords.t("unknownPane"));
-    void this.#showPane(pane, place.argument);
-  }
-
-  async #showPane(pane: PaneEntry | undefined, argument: string): Promise<void> {
-    this.#panes ??= this.#loadPanes();
-    try {
-      await (await this.#panes).show(pane, argument);
-    } catch (error) {
-      this.#panes = undefined;
-      this.#failed(error);
-    }
-  }
-
-  async #loadPanes(): Promise<PaneHost> {
-    const { PaneHost: Host } = await import("./panes/host.js");
-    return new Host(this.#shell.paneRoot, this.#world());
+    void this.#panes.show(pane, place.argument);
   }
 
   /** What panes may use of this page. */
@@ -356,11 +335,8 @@ class App {
     this.#chats.refresh();
     void this.#inbox.refresh();
     this.#isConnected = true;
-    this.#seen.begin();
     this.#presence.sayAgain();
-    void this.#worker.keep();
-    // What has changed meanwhile is seen in the inbox, where it is turned on.
-    renewPush(this.#api).catch(() => undefined);
+    this.#onDevice.begin();
   }
 
   async #letIn(code: string): Promise<void> {
@@ -379,7 +355,7 @@ class App {
   #onRemoved(key: string): void {
     if (this.#chat.session?.key === key) this.#go(this.#chat.freshKey());
     this.#outbox.forget(key);
-    this.#seen.forget(key);
+    this.#onDevice.forget(key);
     this.#conversation.forget(key);
   }
 
@@ -406,11 +382,9 @@ class App {
     this.#chats.clear();
     this.#inbox.clear();
     this.#isConnected = false;
-    forgetPush();
-    void this.#seen.clear();
-    void this.#worker.leave();
+    void this.#onDevice.leave();
     this.#shell.announce("");
-    void this.#panes?.then((host) => host.clear());
+    this.#panes.clear();
     this.#shell.showPane(undefined);
     this.#shell.showSession({ title: frameWords.t("tokenNeeded"), isEmpty: false });
   }
@@ -419,8 +393,7 @@ class App {
   async #onSignedOut(): Promise<void> {
     this.#connection.close();
     this.#isConnected = false;
-    forgetPush();
-    await Promise.allSettled([this.#kept.clear(), this.#seen.clear(), this.#worker.leave()]);
+    await Promise.allSettled([this.#kept.clear(), this.#onDevice.leave()]);
     this.#route.clear();
     location.reload();
   }

@@ -5,7 +5,7 @@ import type { Intake } from "../../inbound/intake.js";
 import type { Uploads } from "../../inbound/uploads.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import type { Lifecycle } from "../sessions/lifecycle.js";
-import { assertOwnId, waitForTurn } from "../sessions/wait-for-turn.js";
+import { assertOwnId, waitForTurn } from "../turns/wait-for-turn.js";
 import type { MessagesApi } from "./messages-api.js";
 import { checkSend, toInbound } from "./send-request.js";
 

@@ -7,8 +7,8 @@ import { isClosed } from "../../events/folds/session-state.js";
 import { forkLog } from "../../events/fork-log.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import type { SendRequest } from "../messages/messages-api.js";
+import { endOfTurn } from "../turns/end-of-turn.js";
 import { assertSession } from "./assert-session.js";
-import { endOfTurn } from "./end-of-turn.js";
 import type { SessionsApi } from "./sessions-api.js";
 
 export interface LifecyclePorts {

@@ -53,7 +53,7 @@ export const mcpConfigRoutes: readonly Route[] = [
       const { known, revision, name } = await findServer(x);
       const { [name]: _, ...rest } = known;
       const restart = await change(x, rest, revision);
-      await x.api.mcpSetup?.forgetLogin(name);
+      await x.api.setup?.mcp.forgetLogin(name);
       sendJson(x.response, 200, { ok: true, name, restart });
     },
   },

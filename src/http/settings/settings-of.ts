@@ -13,13 +13,13 @@ export function settingsOf({ api }: Exchange): SettingsApi {
 
 /** @throws {RequestError} 404, for the same reason */
 export function ownerCodesOf({ api }: Exchange): OwnerCodesApi {
-  if (api.ownerCodes !== undefined) return api.ownerCodes;
+  if (api.setup !== undefined) return api.setup.ownerCodes;
   throw absent();
 }
 
 /** @throws {RequestError} 404, for the same reason */
 export function mcpSetupOf({ api }: Exchange): McpSetupApi {
-  if (api.mcpSetup !== undefined) return api.mcpSetup;
+  if (api.setup !== undefined) return api.setup.mcp;
   throw absent();
 }
 

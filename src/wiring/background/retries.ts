@@ -1,5 +1,5 @@
-import { retryTurn } from "../../api/sessions/retry-turn.js";
-import { WaitingRetries } from "../../api/sessions/waiting-retries.js";
+import { retryTurn } from "../../api/turns/retry-turn.js";
+import { WaitingRetries } from "../../api/turns/waiting-retries.js";
 import { waitingRetries } from "../../events/retries/waiting.js";
 import type { Releases } from "../../util/async/releases.js";
 import type { Assistant } from "../assistant/assistant.js";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { waitForTurn } from "../../api/sessions/wait-for-turn.js";
+import { waitForTurn } from "../../api/turns/wait-for-turn.js";
 import { RunReports } from "../../schedule/run-reports.js";
 import { Schedule } from "../../schedule/schedule.js";
 import type { Releases } from "../../util/async/releases.js";

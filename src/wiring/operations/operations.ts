@@ -57,8 +57,7 @@ export async function openOperations(
   readonly resumeDeletions: () => Promise<void>;
 }> {
   const { home, log, now = Date.now } = options;
-  const { config } = options.config;
-  const { workspace } = config.agents.defaults;
+  const { workspace } = options.config.config.agents.defaults;
   const { people, inbound, platforms, mind, live } = assistant;
   const probe = releases.use(new DiskProbe({ path: home, log }));
   const { resumeDeletions, ...operations } = createOperations({
@@ -116,10 +115,13 @@ export async function openOperations(
   const api = {
     ...operations,
     ...commandsOver(core.commands),
-    ...toolOperations(options, core, assistant, { tools, mcp }, releases),
+    ...toolOperations(options, core, assistant, { tools, mcp }),
     attention: attention.api,
     ...(system === undefined ? {} : { system }),
-    ...createSettings(options, operations, assistant, core.logEvent),
+    ...createSettings(options, operations, assistant, {
+      mcp: createMcpSetup(options, live, mcp.api, releases),
+      logEvent: core.logEvent,
+    }),
   };
   return { api, presence: attention.presence, resumeDeletions };
 }
@@ -142,9 +144,7 @@ function toolOperations(
   { folders: { files } }: Core,
   { people, live }: Assistant,
   { tools, mcp }: Pick<AtWork, "tools" | "mcp">,
-  releases: Releases,
-): Pick<GatewayApi, "tools" | "mcp" | "mcpSetup"> {
-  const mcpSetup = createMcpSetup(options, live, mcp.api, releases);
+): Pick<GatewayApi, "tools" | "mcp"> {
   const ports: ToolsPorts = {
     tools: () => [...tools.web(), ...tools.tools],
     findForeign: (name) => mcp.tools?.find(name),
@@ -157,7 +157,6 @@ function toolOperations(
   return {
     tools: createToolsOperations(ports),
     mcp: mcp.api,
-    ...(mcpSetup === undefined ? {} : { mcpSetup }),
   };
 }
 

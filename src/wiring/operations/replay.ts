@@ -1,4 +1,4 @@
-import type { Replayed } from "../../api/sessions/turns-api.js";
+import type { Replayed } from "../../api/turns/turns-api.js";
 import { RequestError } from "../../errors.js";
 import type { StoredEvent } from "../../events/event.js";
 import { cutText } from "../../util/text/cut-text.js";

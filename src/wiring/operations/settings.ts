@@ -1,5 +1,6 @@
 import type { GatewayApi } from "../../api/gateway-api.js";
 import type { ChannelStatus } from "../../api/gateway-status.js";
+import type { McpSetupApi } from "../../api/settings/mcp-setup-api.js";
 import { Notifications } from "../../api/settings/notifications.js";
 import type {
   ChannelView,
@@ -41,10 +42,10 @@ export function createSettings(
   options: GatewayOptions,
   gateway: Gateway,
   { live, people, mind }: Pick<Assistant, "live" | "people" | "mind">,
-  logEvent: (event: EventDraft) => void,
-): Pick<GatewayApi, "settings" | "ownerCodes"> {
+  { mcp, logEvent }: { readonly mcp: McpSetupApi | undefined; readonly logEvent: (event: EventDraft) => void },
+): Pick<GatewayApi, "settings" | "setup"> {
   const { home, log, config: running, env } = options;
-  if (env === undefined) return {};
+  if (env === undefined || mcp === undefined) return {};
   const onChanged = (names: readonly string[]): void => {
     const to = names.join(", ").slice(0, maxNames);
     logEvent(draft("settings_changed", { scope: "gateway", key: "config", to }, { source: "client" }));
@@ -80,7 +81,8 @@ export function createSettings(
     markDelivered: (id) => notifications.markDelivered(id),
     files,
   };
-  return { settings, ownerCodes: createOwnerCodes({ file, gateway, live, claims: people.claims }) };
+  const ownerCodes = createOwnerCodes({ file, gateway, live, claims: people.claims });
+  return { settings, setup: { ownerCodes, mcp } };
 }
 
 type Loaded = Awaited<ReturnType<SettingsFile["load"]>>;

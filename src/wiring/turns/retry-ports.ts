@@ -1,4 +1,4 @@
-import type { RetryPorts } from "../../api/sessions/retry-turn.js";
+import type { RetryPorts } from "../../api/turns/retry-turn.js";
 import { isGroup } from "../../bus/replies.js";
 import type { Assistant } from "../assistant/assistant.js";
 

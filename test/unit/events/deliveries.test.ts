@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openSessionFeed } from "../../../src/api/sessions/feed.js";
-import { waitForTurn } from "../../../src/api/sessions/wait-for-turn.js";
+import { waitForTurn } from "../../../src/api/turns/wait-for-turn.js";
 import type { EventConsumer } from "../../../src/events/bus/system-bus.js";
 import type { GatewayEvent } from "../../../src/events/event.js";
 import { silentLog } from "../../../src/log.js";

@@ -133,6 +133,7 @@ export const meanings: Readonly<Record<string, string>> = {
   "memory.dailySummary":
     "`memory/HISTORY.md` 如何记录您的每一天：模型总结（`model`）、简单摘要（`digest`），或不记录（`off`）。",
   "policy.rules": "关于工具可以做什么的规则。匹配的规则中以最后一条为准。",
+  "policy.passOnSeconds": "页面或终端上没有人看到的问题，多少秒后也发到所有者的一个聊天中。0：从不。",
   "policy.answerSeconds": "问题在聊天中等待人回答多久。",
   "inbound.senderPerMinute": "接受一个人多少条消息。0：不限。所有者不受限制。",
   "inbound.chatPerMinute": "一个聊天中接受多少条消息。0：不限。",

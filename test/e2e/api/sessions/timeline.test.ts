@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TurnPage } from "../../../../src/api/sessions/turns-api.js";
+import type { TurnPage } from "../../../../src/api/turns/turns-api.js";
 import { openEmbeddedEngine } from "../../../../src/engine/embedded/open.js";
 import type { Step } from "../../../../src/events/folds/timeline/step.js";
 import { type Timeline, toTimeline } from "../../../../src/events/folds/timeline/timeline.js";

@@ -4,8 +4,8 @@ import type { FilesApi } from "../../../../../src/api/files/files-api.js";
 import type { InboxApi } from "../../../../../src/api/inbox/inbox-api.js";
 import type { MemoryApi } from "../../../../../src/api/memory/memory-api.js";
 import type { PolicyApi } from "../../../../../src/api/policy/policy-api.js";
-import type { TurnsApi } from "../../../../../src/api/sessions/turns-api.js";
 import type { KnownSkillsApi, SkillSummary, SkillsApi } from "../../../../../src/api/skills-api.js";
+import type { TurnsApi } from "../../../../../src/api/turns/turns-api.js";
 import { RequestError } from "../../../../../src/errors.js";
 
 // What this gateway has nothing of, or one thing that never changes.

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
-import { withoutChromium } from "../../support/worlds/needs.js";
+import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const rich = [
   "Sum: $a_1 + b^{2} \\ne \\frac{1}{2}$ and \\(x \\in \\mathbb{R}\\), for $5 and $10, or US$7 and 8$.\n\n",

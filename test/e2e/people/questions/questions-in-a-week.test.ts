@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { until } from "../../support/engine/engine-kit.js";
-import { startSite } from "../../support/fakes/web-site.js";
-import { askedIn, type ChatWorld, resultsIn, startWorld } from "../../support/worlds/channels/chat-world.js";
-import type { RecordedRequest, ScriptedAnswer, ScriptedToolCall } from "../../support/worlds/model-script.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { startSite } from "../../../support/fakes/web-site.js";
+import { askedIn, type ChatWorld, resultsIn, startWorld } from "../../../support/worlds/channels/chat-world.js";
+import type { RecordedRequest, ScriptedAnswer, ScriptedToolCall } from "../../../support/worlds/model-script.js";
 
 /** What the owner says, the calls that the model makes for it, one after the other, and how often that may ask. */
 type Moment = readonly [said: string, asks: number, ...calls: readonly ScriptedToolCall[]];

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { RequestError } from "../../../src/errors.js";
-import { until } from "../../support/engine/engine-kit.js";
+import { RequestError } from "../../../../src/errors.js";
+import { until } from "../../../support/engine/engine-kit.js";
 import {
   answeredIn,
   askedIn,
@@ -15,8 +15,8 @@ import {
   lastResult,
   resultsIn,
   startWorld,
-} from "../../support/worlds/channels/chat-world.js";
-import { assertSound, causesOf } from "../../support/worlds/gateway.js";
+} from "../../../support/worlds/channels/chat-world.js";
+import { assertSound, causesOf } from "../../../support/worlds/gateway.js";
 
 const drinks = {
   question: "What shall I order?",

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
-import { articlePage, startSite } from "../../support/fakes/web-site.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
-import type { RecordedRequest } from "../../support/worlds/model-script.js";
+import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
+import { articlePage, startSite } from "../../../support/fakes/web-site.js";
+import { openAIConfig, startGateway } from "../../../support/worlds/gateway.js";
+import type { RecordedRequest } from "../../../support/worlds/model-script.js";
 
 const offered = z.object({ tools: z.array(z.object({ function: z.object({ name: z.string() }) })) });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { until } from "../../support/engine/engine-kit.js";
+import { until } from "../../../support/engine/engine-kit.js";
 import {
   answeredIn,
   type ChatWorld,
@@ -8,9 +8,9 @@ import {
   isAsked,
   resultsIn,
   startWorld,
-} from "../../support/worlds/channels/chat-world.js";
-import { postJson } from "../../support/worlds/http/http-server.js";
-import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
+} from "../../../support/worlds/channels/chat-world.js";
+import { postJson } from "../../../support/worlds/http/http-server.js";
+import type { RecordedRequest, ScriptedAnswer } from "../../../support/worlds/model-script.js";
 
 const trains = { question: "Which train?", options: ["07:05", "08:32"] };
 const key = "webui:desk";

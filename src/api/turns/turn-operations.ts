@@ -5,7 +5,7 @@ import type { StoredEvent } from "../../events/event.js";
 import { toTimeline } from "../../events/folds/timeline/timeline.js";
 import { TurnLines } from "../../events/folds/timeline/turn-lines.js";
 import type { SessionStore } from "../../sessions/session-store.js";
-import { assertSession } from "./assert-session.js";
+import { assertSession } from "../sessions/assert-session.js";
 import type { Replayed, TurnPage, TurnsApi } from "./turns-api.js";
 
 export interface TurnPorts {

@@ -4,8 +4,8 @@ import { RequestError } from "../../errors.js";
 import { retryMessage, whyNotAgain } from "../../events/retries/message.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import type { SendOutcome } from "../messages/messages-api.js";
-import { assertSession } from "./assert-session.js";
-import type { RetryWish } from "./sessions-api.js";
+import { assertSession } from "../sessions/assert-session.js";
+import type { RetryWish } from "../sessions/sessions-api.js";
 
 export interface RetryPorts {
   readonly engine: Pick<Engine, "waiting" | "dead">;

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { until } from "../../support/engine/engine-kit.js";
+import { until } from "../../../support/engine/engine-kit.js";
 import {
   answeredIn,
   type ChatWorld,
   callThenDone,
   group,
   startWorld,
-} from "../../support/worlds/channels/chat-world.js";
-import { assertSound } from "../../support/worlds/gateway.js";
+} from "../../../support/worlds/channels/chat-world.js";
+import { assertSound } from "../../../support/worlds/gateway.js";
 
 const drinks = { question: "What shall I order?", options: ["Coffee", "Tea"] };
 
