@@ -1,5 +1,5 @@
 import { retryMessage } from "../../events/retries/message.js";
-import { retryWork } from "../turn/retry-work.js";
+import { retryWork } from "../turn/retry/retry-work.js";
 import type { CommandOutcome, CommandScope } from "./scope.js";
 
 /** Has the last turn tried again, where it has failed: as a turn of its own, in the name of who had asked. */

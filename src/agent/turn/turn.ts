@@ -7,7 +7,7 @@ import { beginIteration, beginTurn, dropTurn, hasBegun, refuseTurn, withEdits } 
 import { endTurn } from "./ending/end.js";
 import { type Answered, finalEnd, interruptedEnd, type LoopEnd, limitEnd } from "./ending/loop-end.js";
 import { type LiveTurn, openLiveTurn } from "./live-turn.js";
-import { isOutdated } from "./retried.js";
+import { isOutdated } from "./retry/retried.js";
 import type { TurnScope } from "./scope.js";
 import { chooseModels, TurnModel } from "./turn-model.js";
 

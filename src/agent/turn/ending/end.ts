@@ -18,7 +18,7 @@ import { toRest } from "../../session-state.js";
 import { budgetSentence } from "../budget.js";
 import type { LiveTurn } from "../live-turn.js";
 import { noticeMessage, queuedReplies } from "../own-words.js";
-import { asAsked, retriedBy } from "../retried.js";
+import { asAsked, retriedBy } from "../retry/retried.js";
 import type { TurnScope } from "../scope.js";
 import { leaveStanding, noticeBeside } from "../standing-words.js";
 import type { TurnLog } from "../turn-log.js";

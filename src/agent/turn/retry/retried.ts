@@ -1,6 +1,6 @@
-import type { InboundMessage } from "../../bus/messages.js";
-import type { FailedTurn } from "../../events/retries/trail.js";
-import type { LiveTurn } from "./live-turn.js";
+import type { InboundMessage } from "../../../bus/messages.js";
+import type { FailedTurn } from "../../../events/retries/trail.js";
+import type { LiveTurn } from "../live-turn.js";
 
 /** The failed turn that this one tries again. */
 export function retriedBy({ scope }: Pick<LiveTurn, "scope">): FailedTurn | undefined {
