@@ -23,7 +23,7 @@ export function HeartbeatSection({ world }: { readonly world: PaneWorld }) {
               isOn={enabled === true}
               set={set}
             />
-            <button type="button" class="button quiet" onClick={() => world.openPane("memory", "memory/heartbeat.md")}>
+            <button type="button" class="button quiet" onClick={() => world.openPane("agents", "memory/heartbeat.md")}>
               {t("heartbeatList")}
             </button>
           </p>

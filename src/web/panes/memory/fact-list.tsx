@@ -11,10 +11,10 @@ const { t } = memoryWords;
 /** So few are read faster than searched. */
 const fewFacts = 8;
 
-/** What the assistant has learned, each with where from, and a way to have it forget. */
-export function FactList({ world }: { readonly world: PaneWorld }) {
+/** What the assistant has learned, each with where from, and a way to have it forget. `round`: another one when the file has changed. */
+export function FactList({ world, round }: { readonly world: PaneWorld; readonly round: number }) {
   const [words, setWords] = useState("");
-  const facts = useLoad(world, async () => recordsIn((await world.api.get("api/memory")).facts), []);
+  const facts = useLoad(world, async () => recordsIn((await world.api.get("api/memory")).facts), [round]);
   const forget = async (text: string): Promise<void> => {
     const question = { title: t("forgetThis"), text: `${text}\n\n${t("forgetAbout")}`, action: t("forget") };
     if ((await world.ask({ ...question, isDangerous: true })) === undefined) return;

@@ -66,17 +66,17 @@ describe("the memory on the web page", { timeout: 120_000, skip: withoutChromium
       await assertAccessible(page);
       await text.fill("- Ann lives in Bremen.\n");
       await page.getByRole("button", { name: "Save" }).click();
-      await page.getByText("Saved. It counts from the next message on.").first().waitFor();
+      await page.getByText("Saved. The next message counts with it.").first().waitFor();
       assert.equal(await readFile(file, "utf8"), "- Ann lives in Bremen.\n");
       await writeFile(file, "- Ann lives in Ulm.\n");
       await text.fill("- Ann lives in Trier.\n");
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByText(/memory\/MEMORY\.md has changed meanwhile/).waitFor();
       assert.equal(await readFile(file, "utf8"), "- Ann lives in Ulm.\n");
-      await page.getByRole("button", { name: "Load it again" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Load it again" }).click();
+      await page.getByRole("button", { name: "Read it again" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Read it again" }).click();
       await until("it is loaded", async () => /Ulm/.test(await text.inputValue()));
-      await page.getByRole("button", { name: "All of the memory" }).click();
+      await page.getByRole("button", { name: "Close memory/MEMORY.md" }).click();
       await page.getByText("Ann lives in Ulm.").waitFor();
     }),
   );

@@ -275,6 +275,7 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
         await page.getByText("SOUL.md has changed meanwhile. Nothing was written.").waitFor();
         assert.equal(await readFile(soul, "utf8"), "By hand.\n");
         await page.getByRole("button", { name: "Read it again" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Read it again" }).click();
         await page.getByText("Not saved yet.").waitFor({ state: "detached" });
         assert.equal(await text.inputValue(), "By hand.\n");
         await page.getByLabel("Max tool iterations", { exact: true }).fill("7");
