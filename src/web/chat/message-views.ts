@@ -6,6 +6,7 @@ import { openDetails } from "./actions/details.js";
 import { EditBox } from "./actions/edit-box.js";
 import type { MessageActions } from "./actions/message-actions.js";
 import { MessageBar } from "./actions/message-bar.js";
+import { canReadAloud, isReadingAloud, readAloud, stopReading } from "./actions/read-aloud.js";
 import { actionWords } from "./actions/words.js";
 import type { ItemView } from "./item-view.js";
 import type { PictureOf } from "./markdown/own-picture.js";
@@ -18,6 +19,8 @@ export interface MessageWorld extends MessageActions {
   readonly loadFile: LoadFile;
   readonly pictureOf: PictureOf;
   readonly retryTurn: RetryTurn;
+  /** Shows what happened in a turn of the open chat. */
+  openTimeline(turnId: string): void;
 }
 
 /** A message of the reader's, or of somebody else who talks to the assistant. */
@@ -107,12 +110,17 @@ export function assistantView(world: MessageWorld): ItemView<AssistantItem> {
       element.hidden = item.text === "" && item.thinking === "" && item.files.length === 0;
       // What a model says on its way to the answer has none.
       bar.element.hidden = !item.isFinal && !item.isPartial;
-      bar.update({ at: item.at, text: item.text, choices: () => choicesOf(item, world, bar.element) });
+      bar.update({ at: item.at, text: item.text, choices: () => choicesOf(item, world, { bar: bar.element, body }) });
     },
   };
 }
 
-function choicesOf(item: AssistantItem, world: MessageWorld, bar: HTMLElement): readonly MenuChoice[] {
+interface Shown {
+  readonly bar: HTMLElement;
+  readonly body: HTMLElement;
+}
+
+function choicesOf(item: AssistantItem, world: MessageWorld, { bar, body }: Shown): readonly MenuChoice[] {
   const choices: MenuChoice[] = [];
   const seq = item.turn?.endSeq ?? item.seq;
   if (seq !== undefined) choices.push({ label: actionWords.t("branch"), run: () => world.branch(seq) });
@@ -122,6 +130,12 @@ function choicesOf(item: AssistantItem, world: MessageWorld, bar: HTMLElement): 
     const button = bar.querySelector<HTMLElement>(".more-message") ?? bar;
     choices.push({ label: actionWords.t("details"), run: () => openDetails(button, item) });
   }
+  const { turnId } = item;
+  if (turnId !== undefined) choices.push({ label: actionWords.t("timeline"), run: () => world.openTimeline(turnId) });
+  if (isReadingAloud()) choices.push({ label: actionWords.t("stopReading"), run: stopReading });
+  else if (canReadAloud() && item.text !== "")
+    // As it looks, without the signs of Markdown.
+    choices.push({ label: actionWords.t("readAloud"), run: () => readAloud(body.innerText) });
   return choices;
 }
 

@@ -1,4 +1,5 @@
 import type { OutgoingMessage } from "../outbox/outbox-store.js";
+import { timelineHash } from "../panes/timeline/place.js";
 import { h, setChildren } from "../parts/dom.js";
 import type { Item, SessionState, UserItem } from "../session/view-state.js";
 import { lastEditable, questionOfAnswer } from "./actions/message-actions.js";
@@ -143,6 +144,9 @@ export class Transcript {
       replace,
       branch,
       retryTurn,
+      openTimeline: (turnId) => {
+        location.hash = timelineHash(this.#shown?.view.sessionKey ?? "", turnId);
+      },
       answerAgain: (answer) => {
         const asked = questionOfAnswer(items(), answer);
         return asked && (() => again(asked));

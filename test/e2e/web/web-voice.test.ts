@@ -61,6 +61,32 @@ describe("what is spoken on the web page", { timeout: 120_000, skip: withoutChro
     },
   );
 
+  pageTest("an answer is read aloud in pieces, as it looks, and stops when the reader wants that", () =>
+    onPage({}, async (page) => {
+      // Chromium without a window has no voice: what it would say is written down instead.
+      await page.addInitScript(`
+        window.said = [];
+        window.voice = { speaking: false, speak: (one) => { said.push(one.text); voice.speaking = true; }, cancel: () => { voice.speaking = false; } };
+        Object.defineProperty(window, "speechSynthesis", { value: voice });`);
+      await page.reload();
+      await field(page).fill("greet me");
+      await field(page).press("Enter");
+      const answer = page.locator(".message.assistant", { hasText: "friend" });
+      const menu = async (name: string): Promise<void> => {
+        await answer.hover();
+        await answer.getByRole("button", { name: "More" }).click();
+        await page.getByRole("menuitem", { name }).click();
+      };
+      await answer.waitFor();
+      await menu("Read aloud");
+      assert.deepEqual(await page.evaluate("said"), ["Hello there, friend."]);
+      await menu("Stop reading");
+      assert.equal(await page.evaluate("voice.speaking"), false);
+      await menu("What happened here");
+      await page.waitForURL(/#\/timeline\//);
+    }),
+  );
+
   pageTest("is attached as a file where nobody writes it down, and the page says what to do", () =>
     onPage({}, async (page) => {
       await speak(page).click();
