@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { basename, dirname, join } from "node:path";
+import { decode, encode } from "@jridgewell/sourcemap-codec";
 
 /** What libraries try to load and can do without. */
 export const tried = ["zlib-sync", "bufferutil", "utf-8-validate", "kerberos"];
@@ -123,5 +124,19 @@ export function ourMaps(compiled) {
 function withoutLibraries({ sourcesContent: _content, names: _names, ...map }) {
   const kept = map.sources.map((source) => !source.includes("node_modules"));
   if (!kept.includes(true)) return undefined;
-  return { ...map, names: [], sources: map.sources.map((source, at) => (kept[at] ? source : "")) };
+  const sources = map.sources.map((source, at) => (kept[at] ? source : ""));
+  const lines = decode(map.mappings).map((segments) => firstOfEachLine(segments, kept));
+  return { ...map, names: [], sources, mappings: encode(lines) };
+}
+
+/** Stack traces name lines: of our own sources one place for each, of libraries only where one begins. */
+function firstOfEachLine(segments, kept) {
+  let last = "";
+  return segments.flatMap(([column, source, line, sourceColumn]) => {
+    const isOurs = source !== undefined && kept[source];
+    const place = isOurs ? `${source}:${line}` : "";
+    if (place === last) return [];
+    last = place;
+    return [isOurs ? [column, source, line, sourceColumn] : [column]];
+  });
 }

@@ -380,7 +380,7 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         assert.ok((await page.locator(".message").count()) < 200, "only a part is in the page");
         assert.ok(await isAtBottom(page));
         const scroller = page.locator(".scroller");
-        const oldest = page.locator(".message.user", { hasText: /^Question 700$/ });
+        const oldest = page.locator(".message.user .bubble", { hasText: /^Question 700$/ });
         for (let tries = 0; tries < 40 && (await oldest.count()) === 0; tries += 1) {
           const first = (await page.locator(".message").first().textContent()) ?? "";
           await scroller.evaluate((element) => element.scrollTo(0, 0));
