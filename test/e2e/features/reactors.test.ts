@@ -112,6 +112,8 @@ test("the log names each part as it starts, in order, and as it stops, in revers
     "own log",
     "sessions",
     "MCP servers",
+    "pushes",
+    "MCP logins",
     "reactor log",
     "reactor typing",
     "reactor answers",
