@@ -127,9 +127,14 @@ export class Conversation {
     );
   }
 
-  /** Opens the reader's last message for writing; false where there is none that can be replaced. */
+  /** Opens the reader's last message for writing. One that cannot be replaced goes back into the field. False: there is none. */
   editLast(): boolean {
-    return this.#transcript.editLast();
+    if (this.#transcript.editLast()) return true;
+    const items = this.#chat.session?.state.view.items ?? [];
+    const last = items.findLast((item) => item.kind === "user" && item.sender === undefined && item.text !== "");
+    if (last?.kind !== "user") return false;
+    this.#composer.draft = { text: last.text, files: [] };
+    return true;
   }
 
   /** The chat is gone, and what was written in it. */

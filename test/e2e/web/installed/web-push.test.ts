@@ -141,6 +141,9 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
       onPage(
         "phone",
         async ({ page, worker, deliver }) => {
+          await deliver("");
+          assert.equal((await shownBy(worker, 1))[0]?.title, "maxclaw");
+          await worker.evaluate("registration.getNotifications().then((all) => all.forEach((one) => one.close()))");
           void ask(backend, "ask me");
           await until("it waits", async () => (await inboxOf(backend)).length === 1);
           const [waiting] = await inboxOf(backend);
@@ -157,8 +160,6 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
           await until("the card has the focus", async () => (await page.evaluate("document.activeElement.id")) === id);
           await card.getByRole("button", { name: "07:05" }).click();
           await page.getByText("Nothing waits for you.").waitFor();
-          await deliver("");
-          assert.equal((await shownBy(worker, 1))[0]?.title, "maxclaw");
         },
         true,
       ),
@@ -190,8 +191,15 @@ async function deliverTo(page: Page, { url }: Backend): Promise<(data: string) =
 
 async function shownBy(worker: Worker, count: number): Promise<readonly Shown[]> {
   const read = async () => (await worker.evaluate(shownNow)) as readonly Shown[];
-  await until(`${count} notifications`, async () => (await read()).length === count, 15_000);
-  return await read();
+  let shown: readonly Shown[] = [];
+  const areThere = async (): Promise<boolean> => {
+    shown = await read();
+    return shown.length === count;
+  };
+  await until(`${count} notifications`, areThere, 15_000).catch((error: unknown) => {
+    throw new Error(`${String(error)}; there are ${JSON.stringify(shown)}`, { cause: error });
+  });
+  return shown;
 }
 
 async function openInbox(page: Page): Promise<void> {
