@@ -1,19 +1,6 @@
 import type { FunctionComponent } from "preact";
 import type { IconName } from "../parts/dom.js";
-import { agentsWords } from "./agents/words.js";
-import { budgetsWords } from "./budgets/words.js";
-import { channelsWords } from "./channels/words.js";
-import { inboxWords } from "./inbox/words.js";
-import { jobsWords } from "./jobs/words.js";
-import { mcpWords } from "./mcp/words.js";
-import { memoryWords } from "./memory/words.js";
-import { modelsWords } from "./models/words.js";
-import { settingsWords } from "./settings/words.js";
-import { skillsWords } from "./skills/words.js";
-import { systemWords } from "./system/words.js";
-import { timelineTitle } from "./timeline/title/words.js";
-import { toolsWords } from "./tools/words.js";
-import { usageWords } from "./usage/words.js";
+import { paneTitles } from "./titles/words.js";
 import type { PaneWorld } from "./world.js";
 
 export interface PaneProps {
@@ -43,112 +30,112 @@ export const panes: readonly PaneEntry[] = [
     id: "inbox",
     icon: "inbox",
     area: "rail",
-    title: () => inboxWords.t("title"),
-    about: () => inboxWords.t("about"),
+    title: () => paneTitles.t("inbox"),
+    about: () => paneTitles.t("inboxAbout"),
     load: async () => (await import("./inbox/inbox-pane.js")).InboxPane,
   },
   {
     id: "jobs",
     icon: "clock",
     area: "rail",
-    title: () => jobsWords.t("title"),
-    about: () => jobsWords.t("about"),
+    title: () => paneTitles.t("jobs"),
+    about: () => paneTitles.t("jobsAbout"),
     load: async () => (await import("./jobs/jobs-pane.js")).JobsPane,
   },
   {
     id: "usage",
     icon: "chart",
     area: "rail",
-    title: () => usageWords.t("title"),
-    about: () => usageWords.t("about"),
+    title: () => paneTitles.t("usage"),
+    about: () => paneTitles.t("usageAbout"),
     load: async () => (await import("./usage/usage-pane.js")).UsagePane,
   },
   {
     id: "timeline",
     icon: "timeline",
     area: "hidden",
-    title: () => timelineTitle.t("title"),
-    about: () => timelineTitle.t("about"),
+    title: () => paneTitles.t("timeline"),
+    about: () => paneTitles.t("timelineAbout"),
     load: async () => (await import("./timeline/timeline-pane.js")).TimelinePane,
   },
   {
     id: "system",
     icon: "pulse",
     area: "rail",
-    title: () => systemWords.t("title"),
-    about: () => systemWords.t("about"),
+    title: () => paneTitles.t("system"),
+    about: () => paneTitles.t("systemAbout"),
     load: async () => (await import("./system/system-pane.js")).SystemPane,
   },
   {
     id: "memory",
     icon: "memory",
     area: "settings",
-    title: () => memoryWords.t("title"),
-    about: () => memoryWords.t("about"),
+    title: () => paneTitles.t("memory"),
+    about: () => paneTitles.t("memoryAbout"),
     load: async () => (await import("./memory/memory-pane.js")).MemoryPane,
   },
   {
     id: "models",
     icon: "spark",
     area: "settings",
-    title: () => modelsWords.t("title"),
-    about: () => modelsWords.t("about"),
+    title: () => paneTitles.t("models"),
+    about: () => paneTitles.t("modelsAbout"),
     load: async () => (await import("./models/models-pane.js")).ModelsPane,
   },
   {
     id: "channels",
     icon: "plug",
     area: "settings",
-    title: () => channelsWords.t("title"),
-    about: () => channelsWords.t("about"),
+    title: () => paneTitles.t("channels"),
+    about: () => paneTitles.t("channelsAbout"),
     load: async () => (await import("./channels/channels-pane.js")).ChannelsPane,
   },
   {
     id: "skills",
     icon: "book",
     area: "settings",
-    title: () => skillsWords.t("title"),
-    about: () => skillsWords.t("about"),
+    title: () => paneTitles.t("skills"),
+    about: () => paneTitles.t("skillsAbout"),
     load: async () => (await import("./skills/skills-pane.js")).SkillsPane,
   },
   {
     id: "tools",
     icon: "shield",
     area: "settings",
-    title: () => toolsWords.t("title"),
-    about: () => toolsWords.t("about"),
+    title: () => paneTitles.t("tools"),
+    about: () => paneTitles.t("toolsAbout"),
     load: async () => (await import("./tools/tools-pane.js")).ToolsPane,
   },
   {
     id: "mcp",
     icon: "tool",
     area: "settings",
-    title: () => mcpWords.t("title"),
-    about: () => mcpWords.t("about"),
+    title: () => paneTitles.t("mcp"),
+    about: () => paneTitles.t("mcpAbout"),
     load: async () => (await import("./mcp/mcp-pane.js")).McpPane,
   },
   {
     id: "agents",
     icon: "people",
     area: "settings",
-    title: () => agentsWords.t("title"),
-    about: () => agentsWords.t("about"),
+    title: () => paneTitles.t("agents"),
+    about: () => paneTitles.t("agentsAbout"),
     load: async () => (await import("./agents/agents-pane.js")).AgentsPane,
   },
   {
     id: "budgets",
     icon: "coin",
     area: "settings",
-    title: () => budgetsWords.t("title"),
-    about: () => budgetsWords.t("about"),
+    title: () => paneTitles.t("budgets"),
+    about: () => paneTitles.t("budgetsAbout"),
     load: async () => (await import("./budgets/budgets-pane.js")).BudgetsPane,
   },
   {
     id: "settings",
     icon: "gear",
     area: "settings",
-    title: () => settingsWords.t("title"),
-    about: () => settingsWords.t("about"),
+    title: () => paneTitles.t("settings"),
+    about: () => paneTitles.t("settingsAbout"),
     load: async () => (await import("./settings/settings-pane.js")).SettingsPane,
   },
 ];

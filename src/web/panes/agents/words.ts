@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const agentsWords = defineWords(
   {
-    title: "Assistant",
-    about: "How the assistant thinks and works, and the files that tell it who it is and who you are.",
     model: "Who answers",
     modelIs: "{model} answers.",
     noModel: "No model is chosen. The first model of a provider answers.",
@@ -27,8 +25,6 @@ export const agentsWords = defineWords(
     more: "More",
   },
   {
-    title: "助手",
-    about: "助手如何思考和工作，以及告诉它自己是谁、您是谁的文件。",
     model: "由谁回答",
     modelIs: "由 {model} 回答。",
     noModel: "没有选择模型，由服务商的第一个模型回答。",

@@ -2,9 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const budgetsWords = defineWords(
   {
-    title: "Budgets",
-    about:
-      "Limits for what the assistant may use. Without a number there is no limit. When one is reached, it says so and stops until the budget begins again.",
     day: "Everything, each day",
     dayAbout: "All people, all jobs and all helpers together. It begins again at midnight.",
     sender: "Each person, each day",
@@ -26,8 +23,6 @@ export const budgetsWords = defineWords(
     noPrice: "Some models that were used have no known price, so a limit in dollars does not count them.",
   },
   {
-    title: "预算",
-    about: "助手用量的上限。没有数字就是不限。达到上限时，它会说明并停止，直到预算重新开始。",
     day: "全部，每天",
     dayAbout: "所有人、所有任务和所有子助手合计。午夜重新开始。",
     sender: "每个人，每天",

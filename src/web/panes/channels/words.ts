@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const channelsWords = defineWords(
   {
-    title: "Channels",
-    about: "Where you and others write to the assistant, besides this page.",
     telegram: "Telegram",
     discord: "Discord",
     email: "Email",
@@ -69,8 +67,6 @@ export const channelsWords = defineWords(
       "Put gateway.token into the config file and restart the gateway, or run “maxclaw onboard” in a terminal.",
   },
   {
-    title: "渠道",
-    about: "除了本页面，您和其他人还可以在哪里给助手写消息。",
     telegram: "Telegram",
     discord: "Discord",
     email: "电子邮件",

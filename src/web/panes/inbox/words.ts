@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const inboxWords = defineWords(
   {
-    title: "Inbox",
-    about: "Everything that waits for you: questions, people who want in, and what went wrong.",
     none: "Nothing waits for you.",
     more: "{n} more wait. They appear when some of these are done.",
     openChat: "Open the chat",
@@ -63,8 +61,6 @@ export const inboxWords = defineWords(
     quietNights: "No sound from 22:00 to 8:00",
   },
   {
-    title: "待办",
-    about: "所有等您处理的事：提问、想加入的人，以及出错的事。",
     none: "没有等您处理的事。",
     more: "另有 {n} 项在等待，处理一些后就会显示。",
     openChat: "打开对话",

@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const jobsWords = defineWords(
   {
-    title: "Jobs",
-    about: "What the assistant does by itself at set times.",
     scheduled: "Scheduled",
     none: "Nothing is scheduled. Make a job here, or just ask for it in a chat.",
     off: "Switched off",
@@ -67,8 +65,6 @@ export const jobsWords = defineWords(
     heartbeatList: "Edit the list",
   },
   {
-    title: "定时任务",
-    about: "助手在设定的时间自动做的事。",
     scheduled: "已安排",
     none: "还没有定时任务。在这里新建，或在对话中说一声即可。",
     off: "已停用",

@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const mcpWords = defineWords(
   {
-    title: "MCP servers",
-    about: "Programs and services that give the assistant more tools.",
     none: "No server is set up yet.",
     add: "Add a server",
     connected: "Connected since {since}.",
@@ -77,8 +75,6 @@ export const mcpWords = defineWords(
     loginScope: "It needs more rights than this login has: {scope}",
   },
   {
-    title: "MCP 服务器",
-    about: "给助手更多工具的程序和服务。",
     none: "还没有设置服务器。",
     add: "添加服务器",
     connected: "自 {since} 起已连接。",

@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const memoryWords = defineWords(
   {
-    title: "Memory",
-    about: "What the assistant knows about you. It is in files that you can read and change.",
     facts: "What it has learned",
     factsAbout: "Each line is a fact that it sees in your own conversations.",
     noFacts: "Nothing yet. Tell it in a chat what it should remember.",
@@ -25,8 +23,6 @@ export const memoryWords = defineWords(
     historyAbout: "Day by day. The gateway writes it, and the assistant searches it.",
   },
   {
-    title: "记忆",
-    about: "助手对您的了解。内容保存在您可以阅读和修改的文件中。",
     facts: "它学到的内容",
     factsAbout: "每一行都是它在您自己的对话中能看到的一条事实。",
     noFacts: "还没有。在对话中告诉它要记住什么。",

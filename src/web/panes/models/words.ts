@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const modelsWords = defineWords(
   {
-    title: "Models",
-    about: "Who thinks for the assistant: which providers it may ask, and which of their models answers.",
     answers: "Who answers",
     noModel: "No model is chosen yet. Choose one below.",
     noProvider: "No provider is set up yet, so nobody can answer. Add one first.",
@@ -60,8 +58,6 @@ export const modelsWords = defineWords(
     byName: "Or by its name, as the provider writes it",
   },
   {
-    title: "模型",
-    about: "由谁为助手思考：可以询问哪些服务商，以及用它们的哪个模型回答。",
     answers: "由谁回答",
     noModel: "还没有选择模型，请在下面选择。",
     noProvider: "还没有设置服务商，所以没有谁能回答。请先添加一个。",

@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const skillsWords = defineWords(
   {
-    title: "Skills",
-    about: "Texts that tell the assistant how to do something. It reads one when a message needs it.",
     new: "New skill",
     install: "Install",
     on: "On",
@@ -57,8 +55,6 @@ export const skillsWords = defineWords(
     unsaved: "Not saved yet.",
   },
   {
-    title: "技能",
-    about: "告诉助手如何做某件事的文本。消息需要时它会阅读。",
     new: "新建技能",
     install: "安装",
     on: "启用",

@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const systemWords = defineWords(
   {
-    title: "System",
-    about: "How the gateway is, what is wrong, its log, backups and versions.",
     status: "Status",
     ready: "All is well. The gateway takes messages.",
     starting: "The gateway is starting.",
@@ -86,8 +84,6 @@ export const systemWords = defineWords(
     update: "{newest} is there. You have {version}. Run “maxclaw update” in a terminal.",
   },
   {
-    title: "系统",
-    about: "网关的状态、问题、日志、备份和版本。",
     status: "状态",
     ready: "一切正常。网关可以接收消息。",
     starting: "网关正在启动。",

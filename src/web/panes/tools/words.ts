@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const toolsWords = defineWords(
   {
-    title: "Tools and rules",
-    about: "What the assistant can do, what it asks you about first, and what it may never do.",
     mode: "What it asks about",
     modeAbout: "Reading in its workspace is always free. This is about what is risky.",
     modeNow: "Now",
@@ -131,8 +129,6 @@ export const toolsWords = defineWords(
     you: "you",
   },
   {
-    title: "工具与规则",
-    about: "助手能做什么，什么要先问您，什么绝不能做。",
     mode: "什么时候先问",
     modeAbout: "在工作区内读取始终不受限制。这里说的是有风险的事。",
     modeNow: "当前",

@@ -2,8 +2,6 @@ import { defineWords } from "../../words/words.js";
 
 export const usageWords = defineWords(
   {
-    title: "Usage",
-    about: "What the assistant has used and what that cost.",
     period: "Period",
     lastDays: "{n} days",
     measure: "Show",
@@ -44,8 +42,6 @@ export const usageWords = defineWords(
     zone: "Days begin at midnight in {zone}.",
   },
   {
-    title: "用量",
-    about: "助手用了多少，花了多少钱。",
     period: "时间范围",
     lastDays: "{n} 天",
     measure: "显示",
