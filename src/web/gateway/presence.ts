@@ -1,3 +1,4 @@
+import { newMessageId } from "../../client/commands.js";
 import type { Api } from "./api.js";
 
 interface PresenceOptions {
@@ -16,7 +17,8 @@ const awayAfterMs = 120_000;
 /** Tells the gateway whether somebody looks at this page, so that it calls them elsewhere if not. */
 export class PagePresence {
   readonly #options: PresenceOptions;
-  readonly #page = crypto.randomUUID();
+  /** Not `randomUUID`, which a page without TLS does not have. */
+  readonly #page = newMessageId();
   #touchedAt = Date.now();
   #said = "";
 

@@ -19,15 +19,24 @@ function filesWith(code: RegExp): readonly string[] {
 test("tools run in the registry only, the registry is called by the turn only, and policy is asked in one place", () => {
   assert.deepEqual(filesWith(/\btool\.run\(/), ["tools/registry.ts"]);
   assert.deepEqual(filesWith(/\btools\.run\(/), ["agent/calls/tool-calls.ts"]);
-  assert.deepEqual(filesWith(/\bcreateToolRegistry\(/), ["tools/registry.ts", "wiring/turns/agent-ports.ts"]);
+  assert.deepEqual(filesWith(/\bcreateToolRegistry\(/), [
+    "tools/registry.ts",
+    // How much of a request the tools take: it runs none.
+    "wiring/operations/context-use.ts",
+    "wiring/turns/agent-ports.ts",
+  ]);
   assert.deepEqual(filesWith(/\bmayUseTool\(/), [
     "policy/policy.ts",
     // Passes on to the policy that is in force.
     "wiring/live/through.ts",
+    // "What would happen?": it asks and does nothing.
+    "wiring/operations/operations.ts",
     "wiring/turns/agent-ports.ts",
   ]);
   assert.deepEqual(filesWith(/\bcreatePermit\(/), ["agent/calls/approvals.ts", "agent/calls/tool-calls.ts"]);
-  assert.deepEqual(filesWith(/\bcreatePolicy\(/), ["policy/policy.ts", "wiring/assistant/people.ts"]);
+  // The page's are the browser's: what may become a script there.
+  const policies = filesWith(/\bcreatePolicy\(/).filter((path) => !path.startsWith("web/"));
+  assert.deepEqual(policies, ["policy/policy.ts", "wiring/assistant/people.ts"]);
 });
 
 test("the registry asks before it runs: a tool that is not permitted is never begun, whatever it declares", async () => {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { copyText } from "../../chat/markdown/copy.js";
 import { momentOf } from "../../parts/format.js";
 import { Action } from "../parts/controls.js";
 import type { PaneWorld } from "../world.js";
@@ -52,7 +53,7 @@ export function OwnerCode({
         <>
           <p class="card-line">
             <code class="person-code">{code.code}</code>
-            <Action run={() => navigator.clipboard.writeText(code.code)}>{t("copy")}</Action>
+            <Action run={() => copyText(code.code)}>{t("copy")}</Action>
             <Action run={stop}>{t("stop")}</Action>
           </p>
           <p class="muted">{t("waiting", { until: momentOf(new Date(code.expiresAt)) })}</p>

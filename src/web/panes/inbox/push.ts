@@ -44,5 +44,5 @@ async function subscribe(registration: ServiceWorkerRegistration, publicKey: str
 
 function toBase64Url(bytes: ArrayBuffer | null): string {
   const text = String.fromCharCode(...new Uint8Array(bytes ?? new ArrayBuffer()));
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

@@ -80,7 +80,7 @@ export function groupsOf(settings: readonly Setting[]): readonly Group[] {
 export function labelOf({ path, name }: Setting, group: string): string {
   const own = name === group ? path.slice(-1) : name.slice(group.length + 1).split(".");
   if (languageOfPage() !== "en") return own.join(".");
-  const words = own.map((part) => part.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2"));
+  const words = own.map((part) => part.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/([A-Z])([A-Z][a-z])/g, "$1 $2"));
   const text = words.join(", ").replace(/\b[A-Z](?=[a-z])/g, (letter) => letter.toLowerCase());
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

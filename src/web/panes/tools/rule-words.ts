@@ -23,8 +23,8 @@ function subjectOf({ tool = "*", argument = "*" }: Rule): string {
 
 function commandOf(argument: string): string {
   const { t } = toolsWords;
-  const [, start] = /^([^*?]+?)\s*\*$/.exec(argument) ?? [];
-  if (start !== undefined) return t("commandsFrom", { start });
+  const start = argument.endsWith("*") ? argument.slice(0, -1).trimEnd() : "";
+  if (start !== "" && !/[*?]/.test(start)) return t("commandsFrom", { start });
   return /[*?]/.test(argument) ? t("commandsLike", { argument }) : t("commandOf", { argument });
 }
 

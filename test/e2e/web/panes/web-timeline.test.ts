@@ -13,7 +13,7 @@ const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, colorSche
 async function say(page: Page, text: string, answer: string): Promise<void> {
   await page.getByLabel("Message", { exact: true }).fill(text);
   await page.keyboard.press("Enter");
-  await page.getByText(answer).first().waitFor();
+  await page.locator(".message.assistant", { hasText: answer }).first().waitFor();
 }
 
 /** Lists so many folders, all at once, then says so. */
