@@ -135,7 +135,9 @@ export async function openCore(
     process: { instanceId, setAddress, holdFiles, thinLogs },
     logEvent: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
-        log.warn(`The gateway's own log was not written: ${messageOf(error)}`);
+        // What parts say about their own end comes after the end of the log.
+        const isOver = error instanceof EngineError && error.kind === "closed";
+        log[isOver ? "debug" : "warn"](`The gateway's own log was not written: ${messageOf(error)}`);
       }),
   };
 }
