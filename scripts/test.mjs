@@ -10,10 +10,12 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** The test files that take longest, longest first: they begin first, so that no core is idle while the last one runs. */
 const longest = [
-  ...["attack", "sweep", "update", "smoke", "update-refused", "sweep-scenarios", "mcp-conformance", "parts"],
-  ...["owner-memory", "cron-interface", "provenance", "doctor", "damaged-home", "channel-faults", "web", "go-programs"],
-  ...["cli-commands", "every-key", "channel-email", "replay", "bad-input", "known-addresses", "tools-browser"],
-  ...["engine-suspects", "service-command", "run", "completion", "install", "mcp-cli", "telegram-parked"],
+  ...["web-access", "web-long-chat", "attack", "sweep", "update", "smoke", "update-refused"],
+  ...["sweep-scenarios", "mcp-conformance", "parts", "web-skills", "web-settings", "web-inbox"],
+  ...["web-mcp", "web-chats", "owner-memory", "cron-interface", "provenance", "doctor"],
+  ...["damaged-home", "channel-faults", "web", "go-programs", "cli-commands", "every-key"],
+  ...["channel-email", "replay", "bad-input", "known-addresses", "tools-browser", "engine-suspects"],
+  ...["service-command", "run", "completion", "install", "mcp-cli", "telegram-parked"],
 ];
 /** One more than there are cores: many tests wait for clocks and processes. */
 const atOnce = Math.min(8, availableParallelism() + 1);
