@@ -35,6 +35,17 @@ const shownNow = `registration.getNotifications().then((all) => all.map(({ title
 const press = (action: string): string => `registration.getNotifications().then(([notification]) =>
   self.dispatchEvent(new NotificationEvent("notificationclick", { notification, action: ${JSON.stringify(action)} })))`;
 
+/** How often the worker has shown something, from the first time that this is asked. */
+const countShows = `self.shows ??= (() => {
+  const done = { count: 0 };
+  const show = registration.showNotification.bind(registration);
+  registration.showNotification = async (title, options) => {
+    await show(title, options);
+    done.count += 1;
+  };
+  return done;
+})(), self.shows.count`;
+
 interface Shown {
   readonly title: string;
   readonly body: string;
@@ -185,7 +196,11 @@ async function deliverTo(page: Page, { url }: Backend): Promise<(data: string) =
   const registrationId = await found;
   const origin = new URL(url).origin;
   return async (data) => {
+    const [worker] = page.context().serviceWorkers();
+    const before = Number(await worker?.evaluate(countShows));
     await devtools.send("ServiceWorker.deliverPushMessage", { origin, registrationId, data });
+    // Who asks for the notifications while one is being shown makes Chromium forget it.
+    await until("it is shown", async () => Number(await worker?.evaluate(countShows)) > before, 15_000);
   };
 }
 
