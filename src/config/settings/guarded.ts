@@ -19,6 +19,8 @@ const guarded = [
   "tools.browser",
   "tools.mcpServers",
   "tools.web.fetch.allow",
+  "telemetry.otlpEndpoint",
+  "telemetry.content",
   ...guardedChannelKeys(),
 ];
 /** These may become stricter, or what they are by default. */

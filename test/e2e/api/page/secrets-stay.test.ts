@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { isSecretKey } from "../../../../src/config/faults/wording.js";
+import { isDestination } from "../../../../src/config/settings/secrets-stay.js";
+import { configKeys } from "../../../../src/config/shape.js";
 import { startGateway, tempHome } from "../../../support/worlds/gateway.js";
 
 const stars = "********";
@@ -133,6 +136,9 @@ test("without a token no object and no parent path changes what only a token may
     [["tools", "web"], { fetch: { allow: ["10.0.0.0/8"] } }],
     [["channels"], { email: { tlsCaFile: "/tmp/evil.pem" } }],
     [["channels", "email"], { accessTokenFile: "/etc/shadow" }],
+    [["telemetry"], { content: true }],
+    [["telemetry", "content"], true],
+    [["telemetry", "otlpEndpoint"], "http://elsewhere.test"],
     [["transcription"], { apiBase: `${evil}/\${HOME}` }],
   ] as const) {
     const { status, said } = await there.set({ path, value });
@@ -143,4 +149,33 @@ test("without a token no object and no parent path changes what only a token may
     assert.ok(status === 400 || status === 403, `${JSON.stringify({ path, value })} ${said}`);
   }
   assert.equal(await readFile(there.file, "utf8"), there.text);
+});
+
+/** Where this gateway listens: the secrets beside these are compared, and sent to nobody. */
+const listens = new Set([
+  "gateway.host",
+  "gateway.publicUrl",
+  "channels.websocket.host",
+  "channels.telegram.webhook.host",
+]);
+
+test("every address of the config that has a secret beside it counts as where that secret goes", () => {
+  const parts = configKeys().map((key) => key.replace(/\.\*$/, "").split("."));
+  const sectionOf = (key: readonly string[]): string => key.slice(0, -1).join(".");
+  const withSecret = new Set(
+    parts.filter((key) => isSecretKey(key.at(-1) ?? "") || key.at(-1) === "headers").map(sectionOf),
+  );
+  const addresses = parts.filter(
+    (key) =>
+      /(address|host|url|uri|endpoint|server|base|root|proxy)$/i.test(key.at(-1) ?? "") &&
+      withSecret.has(sectionOf(key)),
+  );
+  const names = addresses
+    .map((key) => key.join("."))
+    .filter((key) => !listens.has(key) && !key.endsWith("fromAddress"));
+  assert.ok(names.length >= 10, names.join(", "));
+  assert.deepEqual(
+    names.filter((name) => !name.split(".").some(isDestination)),
+    [],
+  );
 });
