@@ -16,10 +16,11 @@ import { configSchema } from "../schema.js";
 import { findingIn } from "../settle.js";
 import { isObject, type JsonObject } from "../substitute.js";
 import { applied, assertSettable, editsFor } from "./edits.js";
-import { assertMayChange, assertSecretsStay } from "./guarded.js";
+import { assertMayChange } from "./guarded.js";
 import { hasHidden, inside, withoutSecrets, withSecrets } from "./hide.js";
 import { faultOf, spelledAsIn } from "./one-setting.js";
 import { type SettingView, type UnknownSetting, unknownIn, viewsOf, writtenAt } from "./overview.js";
+import { assertSecretsStay } from "./secrets-stay.js";
 
 export interface SettingsFileOptions {
   readonly home: string;
