@@ -15,6 +15,7 @@ import { followRoute, type Route, takeInvitation } from "./frame/route.js";
 import { createShell, type Shell } from "./frame/shell.js";
 import { signIn } from "./frame/sign-in.js";
 import { createStrangers } from "./frame/strangers.js";
+import { UnsavedText } from "./frame/unsaved-text.js";
 import { frameWords } from "./frame/words.js";
 import { createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
@@ -33,7 +34,7 @@ import { Inbox } from "./panes/inbox/inbox.js";
 import { panes } from "./panes/list.js";
 import { PaneOpener } from "./panes/opener.js";
 import type { PaneWorld } from "./panes/world.js";
-import { ask } from "./parts/dialogs.js";
+import { ask, closeDialogs } from "./parts/dialogs.js";
 import { h } from "./parts/dom.js";
 import { OpenChat } from "./session/open-chat.js";
 import { ReadMarks } from "./session/read-marks.js";
@@ -68,8 +69,9 @@ class App {
   readonly #panes = new PaneOpener({
     root: () => this.#shell.paneRoot,
     world: () => this.#world(),
-    onFailure: (error) => this.#failed(error),
+    isAway: () => this.#store.known.nextAttemptAt !== undefined,
   });
+  readonly #unsaved = new UnsavedText();
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
   readonly #palette: PaletteOpener;
@@ -85,6 +87,7 @@ class App {
   #isConnected = false;
   #invitation = takeInvitation();
   #isAsking = false;
+  #shown: Place | undefined;
 
   constructor(kept: OutboxStore) {
     const store = this.#store;
@@ -109,7 +112,7 @@ class App {
     });
     this.#keptDrafts = new Drafts(kept, (key, text) => this.#conversation.onSentElsewhere(key, text));
     this.#chat = new OpenChat(this.#http, store, this.#outbox, { onLive: (event) => this.#onLive(event), onFailure });
-    this.#route = followRoute((place) => this.#showPlace(place));
+    this.#route = followRoute((place) => this.#onAddress(place));
     this.#conversation = new Conversation({
       store,
       chat: this.#chat,
@@ -250,24 +253,27 @@ class App {
   }
 
   /** Shows a chat; the address follows. */
-  #go(key: string): void {
+  #go(key: string, then: () => void = () => undefined): void {
     this.#shell.closeDrawer();
-    // At once: what is typed before a hashchange is told would go to the chat of before.
-    this.#route.go({ kind: "chat", key });
-    this.#showPlace({ kind: "chat", key });
-    this.#conversation.focus();
+    this.#unsaved.before(() => {
+      // At once: what is typed before a hashchange is told would go to the chat of before.
+      this.#route.go({ kind: "chat", key });
+      this.#showPlace({ kind: "chat", key });
+      this.#conversation.focus();
+      then();
+    });
   }
 
   #startChat(text: string): void {
     const key = this.#chat.freshKey();
-    this.#go(key);
-    this.#outbox.send(key, { text, mode: undefined, files: [] });
+    this.#go(key, () => this.#outbox.send(key, { text, mode: undefined, files: [] }));
   }
 
   /** Shows a chat at one of its messages. */
   #goToHit(hit: SearchHit): void {
-    this.#go(hit.sessionKey);
-    this.#conversation.reveal(hit).catch((error: unknown) => this.#failed(error));
+    this.#go(hit.sessionKey, () => {
+      this.#conversation.reveal(hit).catch((error: unknown) => this.#failed(error));
+    });
   }
 
   /** Back to the chat that was open last. */
@@ -278,8 +284,20 @@ class App {
   #goToPane(id: string, argument = ""): void {
     this.#shell.closeDrawer();
     const place: Place = { kind: "pane", id, argument };
-    this.#route.go(place);
-    this.#showPlace(place);
+    this.#unsaved.before(() => {
+      this.#route.go(place);
+      this.#showPlace(place);
+    });
+  }
+
+  /** The back button, a link or the reader's typing has led to `place`. */
+  #onAddress(place: Place): void {
+    // Back to where the text is, until the reader says that it may go.
+    if (this.#unsaved.isHeld && this.#shown !== undefined) this.#route.go(this.#shown);
+    this.#unsaved.before(() => {
+      this.#route.go(place);
+      this.#showPlace(place);
+    });
   }
 
   /** For the gateway, which wants to know who sees a question. */
@@ -291,6 +309,8 @@ class App {
 
   #showPlace(place: Place): void {
     const pane = place.kind === "pane" ? panes.find(({ id }) => id === place.id) : undefined;
+    closeDialogs();
+    this.#shown = place;
     this.#rail.show(pane);
     this.#chats.element.hidden = place.kind === "pane" && pane?.area === "settings";
     this.#settings.element.hidden = pane?.area !== "settings";
@@ -318,6 +338,7 @@ class App {
       upload: (content, name) => this.#connection.upload(content, name, AbortSignal.timeout(uploadMs)),
       openPane: (id, argument) => this.#goToPane(id, argument),
       ask,
+      holdUnsaved: () => this.#unsaved.hold(),
       refreshStatus: () => void this.#connection.readStatus().catch((error: unknown) => this.#failed(error)),
       announce: (text) => this.#shell.announce(text),
       failed: (error) => this.#failed(error),
@@ -330,6 +351,7 @@ class App {
   }
 
   #onOpen(): void {
+    this.#panes.resume();
     this.#chat.session?.resume();
     this.#outbox.resume();
     this.#chats.refresh();
@@ -391,6 +413,7 @@ class App {
 
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
   async #onSignedOut(): Promise<void> {
+    this.#panes.clear();
     this.#connection.close();
     this.#isConnected = false;
     await Promise.allSettled([this.#kept.clear(), this.#onDevice.leave()]);

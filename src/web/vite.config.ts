@@ -25,7 +25,9 @@ function pageWorker(): Plugin {
       for (const file of Object.values(bundle)) {
         // The database of the browser is read before the first picture.
         const isDatabase = file.type === "chunk" && file.moduleIds.some((id) => id.includes("/idb/"));
-        if (file.type === "chunk" && (file.isEntry || isDatabase)) add(file.fileName);
+        // A page beside the chats opens without the gateway, too.
+        const isPane = file.type === "chunk" && file.isDynamicEntry && file.facadeModuleId?.includes("/web/panes/");
+        if (file.type === "chunk" && (file.isEntry || isDatabase || isPane)) add(file.fileName);
       }
       const page = String(bundle["index.html"]?.type === "asset" ? bundle["index.html"].source : "");
       for (const [, name = ""] of page.matchAll(/href="\.\/(assets\/[^"]+\.css)"/g)) needed.add(name);

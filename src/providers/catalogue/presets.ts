@@ -89,14 +89,18 @@ export function toUsable(name: string, settings: ProviderSettings | undefined): 
   const ownBase = settings.apiBase?.trim() || undefined;
   const apiBase = ownBase ?? preset?.apiBase;
   if (apiBase === undefined) return undefined;
-  const mayBeKeyless =
-    ownBase !== undefined && (preset?.isLocal === true || hostOf(ownBase) !== hostOf(preset?.apiBase));
-  if (apiKey === undefined && !mayBeKeyless) return undefined;
+  if (apiKey === undefined && (ownBase === undefined || wantsKey(name, ownBase))) return undefined;
   if (misplacedKey(name, settings) !== undefined) return undefined;
   const apiFormat = settings.apiFormat ?? preset?.apiFormat ?? "openai";
   const { headers, models } = settings;
   const limits = { ...(preset?.isLocal === true ? localLimits : {}), ...limitsOf(settings) };
   return { name, apiKey, apiBase, apiFormat, headers, limits, models, keyPath: preset?.keyPath };
+}
+
+/** A service wants one at its own address. A server of one's own may do without. */
+export function wantsKey(name: string, apiBase: string): boolean {
+  const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
+  return preset !== undefined && preset.isLocal !== true && hostOf(apiBase) === hostOf(preset.apiBase);
 }
 
 function limitsOf({ timeouts = {} }: ProviderSettings): Partial<TimeLimits> {

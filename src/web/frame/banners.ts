@@ -26,7 +26,11 @@ export function createBanners(retryNow: () => void): Banners {
     showOffline(nextAttemptAt) {
       clearInterval(tick);
       offline.hidden = nextAttemptAt === undefined;
-      if (nextAttemptAt === undefined) return setText(offlineText, "");
+      if (nextAttemptAt === undefined) {
+        // What failed meanwhile can be done now.
+        failures.replaceChildren();
+        return setText(offlineText, "");
+      }
       const describe = (): void => {
         const seconds = Math.ceil((nextAttemptAt - Date.now()) / 1000);
         retry.hidden = seconds <= 0;

@@ -34,7 +34,7 @@ function askForToken(problem: string, enter: (token: string) => Promise<string |
     input,
     h("div", { class: "dialog-actions" }, connect),
   );
-  const dialog = h("dialog", { "aria-labelledby": "dialog-title" }, form);
+  const dialog = h("dialog", { "aria-labelledby": "dialog-title", "data-stays": "" }, form);
   const submit = async (): Promise<void> => {
     const token = input.value.trim();
     if (token === "" || connect.disabled) return;

@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { frameWords } from "../frame/words.js";
 import type { PaneEntry } from "./list.js";
-import { Loading, Problem } from "./parts/loading.js";
+import { Loading } from "./parts/loading.js";
 import type { PaneWorld } from "./world.js";
 
 /** Shows one pane at a time in `element`. */
@@ -16,6 +16,7 @@ export class PaneHost {
     this.#world = world;
   }
 
+  /** @throws {Error} the code of the pane that is still wanted did not come */
   async show(entry: PaneEntry | undefined, argument: string): Promise<void> {
     this.#wanted += 1;
     const mine = this.#wanted;
@@ -34,8 +35,9 @@ export class PaneHost {
         this.element,
       );
     } catch (error) {
-      if (mine === this.#wanted)
-        render(<Problem error={error} retry={() => void this.show(entry, argument)} />, this.element);
+      if (mine !== this.#wanted) return;
+      render(null, this.element);
+      throw error;
     } finally {
       clearTimeout(slow);
     }

@@ -16,6 +16,8 @@ export interface PaneWorld {
   openPane(id: string, argument?: string): void;
   /** Resolves with the text (empty where none was asked for), or with `undefined` when the reader cancels. */
   ask(question: Question): Promise<string | undefined>;
+  /** For who has text that is not saved: the reader is asked before it goes. The result lets it go. */
+  holdUnsaved(): () => void;
   /** For after a change of who answers or where people write: the rest of the page shows it. */
   refreshStatus(): void;
   /** Read out by screen readers; not visible. */

@@ -42,7 +42,7 @@ export function ask(question: Question): Promise<string | undefined> {
       h("button", { type: "submit", class: question.isDangerous ? "danger" : "primary" }, question.action),
     ),
   );
-  const dialog = h("dialog", { "aria-labelledby": "dialog-title" }, form);
+  const dialog = h("dialog", { "aria-labelledby": "dialog-title", "data-stays": canCancel ? undefined : "" }, form);
   document.body.append(dialog);
   return new Promise((resolve) => {
     let answer: string | undefined;
@@ -62,4 +62,9 @@ export function ask(question: Question): Promise<string | undefined> {
     dialog.showModal();
     input?.select();
   });
+}
+
+/** For when the reader goes elsewhere: what is asked about the page of before is answered with no. */
+export function closeDialogs(): void {
+  for (const dialog of document.querySelectorAll<HTMLDialogElement>("dialog[open]:not([data-stays])")) dialog.close();
 }

@@ -24,7 +24,7 @@ import { messageOf, RequestError } from "../../errors.js";
 import { draft, type EventDraft } from "../../events/event.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
 import { listModels } from "../../providers/catalogue/list-models.js";
-import { presets } from "../../providers/catalogue/presets.js";
+import { presets, wantsKey } from "../../providers/catalogue/presets.js";
 import { priceOf } from "../../providers/catalogue/prices.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 import type { Assistant } from "../assistant/assistant.js";
@@ -114,8 +114,7 @@ async function modelsOf(file: SettingsFile, wanted: ProviderTry, signal: AbortSi
   const isUsual = withoutEnd(apiBase) === withoutEnd(usual) || apiBase === (usual && withoutLogin(usual));
   if (!isSent && own?.apiKey !== undefined && !isUsual)
     throw bad("The key of the config goes to the address of the config only: send the key for this one.");
-  if (!isSent && own?.apiKey === undefined && preset?.isLocal !== true && (preset !== undefined || !isUsual))
-    throw bad("API key is required");
+  if (!isSent && own?.apiKey === undefined && wantsKey(name, apiBase)) throw bad("API key is required");
   const apiFormat = wanted.apiFormat ?? own?.apiFormat ?? preset?.apiFormat ?? "openai";
   const apiKey = isSent ? wanted.apiKey : own?.apiKey;
   const { keyPath } = preset ?? {};

@@ -287,6 +287,10 @@ test("a provider is tried with the key that is sent, and with that of the config
     (await place.post("/api/providers/test", { name: "groq", apiKey: "" })).answer.error,
     "API key is required",
   );
+  const keyless = await place.post("/api/providers/test", { name: "attic", baseURL: `${other.address}/v1` });
+  assert.equal(keyless.answer.ok, true);
+  const { authorization, "x-api-key": apiKey } = other.requests[1]?.headers ?? {};
+  assert.deepEqual([authorization, apiKey], [undefined, undefined]);
 
   await using refusing = await startModels(401, { error: "wrong key KEY" });
   const refused = await place.post("/api/providers/test", { ...sent, baseURL: refusing.address, apiKey: "sk-refused" });

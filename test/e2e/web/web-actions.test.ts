@@ -217,6 +217,8 @@ describe("what can be done with a message on the web page", { timeout: 180_000, 
       for (let count = 0; count < 8; count += 1) await say(page, `a longer story ${"of apples ".repeat(60)}${count}`);
       await page.evaluate("document.querySelector('.scroller').scrollTo(0, 0)");
       await page.getByRole("button", { name: "Go to the newest message" }).waitFor();
+      const box = await page.locator(".jump").boundingBox();
+      assert.ok(box !== null && box.width < 80, `it covers nothing of the text: ${box?.width} px`);
       const key = new URL(page.url()).hash.slice(1);
       await page.request.post(`${backend.url}api/message`, { data: { sessionKey: key, content: "from elsewhere" } });
       await page.getByRole("button", { name: "Go to the newest message, 2 new messages" }).click();

@@ -12,6 +12,7 @@ import { tokensText } from "../usage/amounts.js";
 import { BudgetBar } from "../usage/budget-bars.js";
 import { budgetName } from "../usage/names.js";
 import { type Report, type Row, toReport } from "../usage/report.js";
+import type { PaneWorld } from "../world.js";
 import { budgetsWords } from "./words.js";
 
 const { t } = budgetsWords;
@@ -40,7 +41,7 @@ export function BudgetsPane({ world }: PaneProps) {
           {scopes.map((scope) => (
             <ScopeCard
               key={scope}
-              {...{ scope, all, save, usage }}
+              {...{ world, scope, all, save, usage }}
               nameOf={(subject) => budgetName(scope, subject, (id) => titles.get(id) ?? id)}
             />
           ))}
@@ -78,12 +79,14 @@ function sumOf(rows: readonly Row[]) {
 }
 
 function ScopeCard({
+  world,
   scope,
   all,
   save,
   usage,
   nameOf,
 }: {
+  readonly world: PaneWorld;
   readonly scope: Scope;
   readonly all: AllSettings;
   readonly save: SaveChanges;
@@ -111,7 +114,7 @@ function ScopeCard({
         </ul>
       )}
       <div class="card budget-form">
-        <SettingsForm all={all} group={group} settings={settings} save={save} />
+        <SettingsForm world={world} all={all} group={group} settings={settings} save={save} />
       </div>
     </Section>
   );

@@ -3,6 +3,7 @@ import { recordsIn, textIn } from "../../gateway/api.js";
 import { momentOf } from "../../parts/format.js";
 import { Action, Switch } from "../parts/controls.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
+import { useLookAgain } from "../parts/look-again.js";
 import type { PaneWorld } from "../world.js";
 import type { Job } from "./job.js";
 import { JobForm } from "./job-form.js";
@@ -11,6 +12,9 @@ import { textOf } from "./times-text.js";
 import { jobsWords } from "./words.js";
 
 const { t } = jobsWords;
+
+/** Between two looks at a job that runs. */
+const lookMs = 1500;
 
 interface JobCardProps {
   readonly world: PaneWorld;
@@ -22,7 +26,10 @@ interface JobCardProps {
 export function JobCard({ world, job, onChanged }: JobCardProps) {
   const [isEdited, setEdited] = useState(false);
   const [isOpen, setOpen] = useState(false);
-  const [note, setNote] = useState("");
+  /** The run that was the last one when another was begun here. */
+  const [before, setBefore] = useState<string>();
+  const isBegun = before !== undefined && (job.last.at === before || job.last.status === "running");
+  useLookAgain(onChanged, isBegun || job.last.status === "running" ? lookMs : undefined);
   const address = `api/cron/${encodeURIComponent(job.id)}`;
   const saved = (): void => {
     setEdited(false);
@@ -31,7 +38,7 @@ export function JobCard({ world, job, onChanged }: JobCardProps) {
   if (isEdited) return <JobForm world={world} job={job} onSaved={saved} onCancel={() => setEdited(false)} />;
   const run = async (): Promise<void> => {
     await world.api.post(`${address}/run`);
-    setNote(t("begun"));
+    setBefore(job.last.at);
     onChanged();
   };
   const remove = async (): Promise<void> => {
@@ -70,7 +77,7 @@ export function JobCard({ world, job, onChanged }: JobCardProps) {
         <Action run={remove}>{t("remove")}</Action>
       </p>
       <p class="muted" role="status">
-        {note}
+        {isBegun ? t("begun") : ""}
       </p>
       {isOpen ? <History world={world} job={job} /> : undefined}
     </section>

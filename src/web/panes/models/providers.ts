@@ -44,23 +44,26 @@ export async function readProviders(api: Api): Promise<readonly Provider[]> {
 }
 
 /** Asks the provider itself. @throws {Error} one sentence for people */
-export async function modelsOf(api: Api, { name, apiKey, apiBase }: ProviderEntry): Promise<readonly Model[]> {
+export async function modelsOf(api: Api, provider: ProviderEntry): Promise<readonly Model[]> {
+  const { name, apiKey, apiBase } = provider;
   const entry = { name, ...(apiKey === "" ? {} : { apiKey }), ...(apiBase === "" ? {} : { baseURL: apiBase }) };
   try {
     const { models } = await api.post("api/providers/models", entry, { timeoutMs: 30_000 });
     return recordsIn(models).map(toModel);
   } catch (error) {
-    throw error instanceof Refused ? new Error(whyNot(name, error)) : error;
+    throw error instanceof Refused ? new Error(whyNot(provider, error)) : error;
   }
 }
 
 /** What the provider or the gateway said, with what it means. */
-function whyNot(name: string, { message, code }: Refused): string {
+function whyNot({ name, apiKey, apiBase }: ProviderEntry, { message, code }: Refused): string {
   const { t } = modelsWords;
   if (message === "API key is required") return t("keyNeeded", { name });
   if (code !== "test_failed") return message;
-  const key = / answered (401|403)\b/.test(message) ? "keyRefused" : "notReached";
-  return t(key, { name, reason: withoutJson(message) });
+  const isRefused = / answered (401|403)\b/.test(message);
+  // A server of one's own that was asked without a key.
+  if (isRefused && apiKey === "" && apiBase !== "") return t("keyNeeded", { name });
+  return t(isRefused ? "keyRefused" : "notReached", { name, reason: withoutJson(message) });
 }
 
 /** Providers answer with JSON that has a sentence in it. */

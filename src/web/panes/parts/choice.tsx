@@ -14,10 +14,10 @@ export function Choice<T extends string>({
 }) {
   const name = useId();
   return (
-    <fieldset class="choice">
+    <fieldset class="one-of">
       <legend class="off-screen">{label}</legend>
       {options.map((option) => (
-        <label key={option.value} class="choice-option">
+        <label key={option.value} class="one-of-option">
           <input
             type="radio"
             class="off-screen"

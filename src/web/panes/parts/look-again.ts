@@ -1,8 +1,12 @@
 import { useEffect } from "preact/hooks";
 
-/** Calls `look` now and then while the reader sees the page, and at once when they come back to it. */
-export function useLookAgain(look: () => void, everyMs: number): void {
+/**
+ * Calls `look` now and then while the reader sees the page, and at once when they come back to it. Without a time it
+ * does not.
+ */
+export function useLookAgain(look: () => void, everyMs: number | undefined): void {
   useEffect(() => {
+    if (everyMs === undefined) return;
     const again = (): void => {
       if (!document.hidden) look();
     };

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Refused, recordsIn, textIn } from "../../gateway/api.js";
 import { momentOf } from "../../parts/format.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { Action, Field } from "./controls.js";
 import { useLoad, WhenLoaded } from "./loading.js";
@@ -129,6 +130,7 @@ function Editor({
     onChanged();
   };
   const isDirty = typed !== written.content;
+  useUnsaved(world, isDirty);
   return (
     <div class="file-editor">
       <Field label={t("text", { name })} hint={isDirty ? t("unsaved") : written === read ? "" : t("fileSaved")}>

@@ -1,6 +1,8 @@
 import { useRef, useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
 import { sentenceOf } from "../parts/loading.js";
+import { useUnsaved } from "../unsaved.js";
+import type { PaneWorld } from "../world.js";
 import { type AllSettings, type Change, problemOf, type Setting } from "./all-settings.js";
 import { changeOf, textOf } from "./fields/field-kind.js";
 import { SettingField } from "./fields/setting-field.js";
@@ -11,6 +13,7 @@ import type { SaveChanges } from "./use-settings.js";
 const { t } = fieldWords;
 
 export interface SettingsFormProps {
+  readonly world: PaneWorld;
   readonly all: AllSettings;
   /** What the names of the settings begin with. */
   readonly group: string;
@@ -21,12 +24,13 @@ export interface SettingsFormProps {
 type Texts = Readonly<Record<string, string>>;
 
 /** Settings that are saved together, each with its own mistake. */
-export function SettingsForm({ all, group, settings, save }: SettingsFormProps) {
+export function SettingsForm({ world, all, group, settings, save }: SettingsFormProps) {
   const [typed, setTyped] = useState<Texts>({});
   const [problems, setProblems] = useState<Texts>({});
   const [said, setSaid] = useState("");
   const result = useRef<HTMLParagraphElement>(null);
   const changed = settings.filter((setting) => isChanged(setting, typed[setting.name]));
+  useUnsaved(world, changed.length > 0);
   const write = async (changes: readonly Change[]): Promise<void> => {
     const names = changes.map(({ path }) => path.join("."));
     const isNow = settings.every(({ name, effect }) => !names.includes(name) || effect === "now");

@@ -115,7 +115,13 @@ function GroupCard({
         </p>
       )}
       {wasOpened || isOpen ? (
-        <SettingsForm all={all} group={id} settings={settings.filter(({ name }) => shown.has(name))} save={save} />
+        <SettingsForm
+          world={world}
+          all={all}
+          group={id}
+          settings={settings.filter(({ name }) => shown.has(name))}
+          save={save}
+        />
       ) : undefined}
     </details>
   );

@@ -1,7 +1,8 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Action, Field, Switch } from "../parts/controls.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
 import { TextField } from "../setup/text-field.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { isChanged, readSkill, removeSkill, type Skill, type SkillFile, switchSkill, writeSkill } from "./skills.js";
 import { Problems } from "./skills-pane.js";
@@ -68,7 +69,7 @@ function TextOf({
   const [said, setSaid] = useState({ text: "", warnings: [] as readonly string[] });
   const [isBehind, setBehind] = useState(false);
   const isDirty = text !== stored.text;
-  useQuestionBeforeLeaving(isDirty);
+  const letGo = useUnsaved(world, isDirty);
   const save = async (mark: string): Promise<void> => {
     setSaid({ text: "", warnings: [] });
     try {
@@ -92,6 +93,7 @@ function TextOf({
     const question = { title: t("deleteTitle", { name }), text: t("deleteText", { path }), action: t("delete") };
     if ((await world.ask({ ...question, isDangerous: true })) === undefined) return;
     await removeSkill(world.api, name);
+    letGo();
     world.openPane("skills");
   };
   const isForeign = file.writing === "refused";
@@ -152,14 +154,4 @@ function TryIt({ world, skill: { name, isOn } }: { readonly world: PaneWorld; re
       </Action>
     </div>
   );
-}
-
-/** The browser asks before the page goes with what is not saved. */
-function useQuestionBeforeLeaving(isDirty: boolean): void {
-  useEffect(() => {
-    if (!isDirty) return;
-    const stay = (event: Event): void => event.preventDefault();
-    window.addEventListener("beforeunload", stay);
-    return () => window.removeEventListener("beforeunload", stay);
-  }, [isDirty]);
 }

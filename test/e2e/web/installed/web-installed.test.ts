@@ -51,6 +51,9 @@ describe("the page as an installed one", { timeout: 120_000, skip: withoutChromi
             await page.reload();
             await page.getByLabel("Message", { exact: true }).waitFor();
             await page.getByText(/^Offline\./).waitFor();
+            // The code of the pages was kept, too: only what the gateway knows is missing.
+            await page.evaluate("location.hash = '#/jobs'");
+            await page.getByRole("button", { name: "New job" }).waitFor();
           },
           { expected: lost },
         );

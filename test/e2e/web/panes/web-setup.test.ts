@@ -118,6 +118,42 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
     },
   );
 
+  pageTest("models: a server of one's own without a key is asked, saved and used without one", async () => {
+    const seen: unknown[] = [];
+    await using own = await startFakeOpenAI({
+      answer({ method, headers }): ScriptedAnswer {
+        seen.push(headers.authorization);
+        return method === "GET" ? { status: 200, body: { data: [{ id: "home-made" }] } } : { text: "No key, no fuss." };
+      },
+    });
+    await using gateway = await startGateway({ config: {} });
+    await withPage(
+      browser,
+      `${gateway.gateway.pageUrl}#/models`,
+      async (page) => {
+        await page.getByRole("button", { name: "Add a provider" }).click();
+        await page.getByRole("radio", { name: /^Another one/ }).check();
+        await page.getByLabel("Name", { exact: true }).fill("attic");
+        await page.getByLabel("Address", { exact: true }).fill("http://127.0.0.1:9/v1");
+        await page.getByRole("button", { name: "Test and save" }).click();
+        await page
+          .getByRole("alert")
+          .getByText(/cannot be reached/)
+          .waitFor();
+        await page.getByLabel("Address", { exact: true }).fill(own.apiBase);
+        await page.getByRole("button", { name: "Test and save" }).click();
+        await page.getByRole("listitem", { name: "attic" }).getByText("It answers, and has one model.").waitFor();
+        await page.getByRole("button", { name: "Choose a model" }).click();
+        await page.getByRole("radio", { name: /^home-made/ }).check();
+        await page.getByRole("button", { name: "Use this model" }).click();
+        await page.getByText("attic/home-made answers from now on.").waitFor();
+        assert.equal((await gateway.ask("hello")).response, "No key, no fuss.");
+        assert.deepEqual([...new Set(seen)], [undefined]);
+      },
+      refusals,
+    );
+  });
+
   pageTest("first run: from no config to an answer, without a restart", async () => {
     await using model = await startProvider(["gpt-5-mini"], "Hello, I am set up.");
     await using telegram = await startFakeTelegram({ token: "4242:right" });

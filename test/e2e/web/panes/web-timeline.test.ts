@@ -108,7 +108,7 @@ describe("the timeline on the web page", { timeout: 180_000, skip: withoutChromi
         assert.equal(await steps.count(), 60);
         await page.getByRole("button", { name: "Show 143 more steps" }).click();
         await steps.nth(202).waitFor({ state: "attached" });
-        await page.locator(".choice-option", { hasText: "Model" }).click();
+        await page.locator(".one-of-option", { hasText: "Model" }).click();
         await page.waitForFunction("document.querySelectorAll('.timeline-step').length === 2");
       });
     } finally {

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
+import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
+import { withoutChromium } from "../../support/worlds/needs.js";
+
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+describe("going from place to place on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
+  let browser: Browser;
+  let backend: Backend;
+
+  before(async () => {
+    browser = await openChromium();
+    backend = await startBackend();
+    const folder = join(backend.home, "workspace", "memory");
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "MEMORY.md"), "# Facts\n\n- Ann lives in Kassel.\n");
+  });
+  after(async () => {
+    await browser?.close();
+    await backend?.stop();
+  });
+
+  const at = (hash: string): string => `${backend.url}${hash}`;
+
+  for (const [device, context] of Object.entries({ "a desk": {}, "a phone": phone }))
+    pageTest(`a question stays in its chat, and its buttons have room for their words, at ${device}`, () =>
+      withPage(
+        browser,
+        backend.url,
+        async (page) => {
+          await page.getByLabel("Message", { exact: true }).fill("ask me");
+          await page.keyboard.press("Enter");
+          const card = page.locator(".question-card");
+          await card.getByRole("button", { name: "08:32" }).waitFor();
+          await assertRoomy(page, ".question-card");
+          await page.evaluate("location.hash = '#/inbox'");
+          await page.locator(".inbox-card button", { hasText: "08:32" }).first().waitFor();
+          await assertRoomy(page, ".inbox-card");
+          assert.equal(await card.isVisible(), false, "the card is not over the other page");
+          await page.goBack();
+          await card.waitFor({ state: "visible" });
+        },
+        { context },
+      ),
+    );
+
+  pageTest("nothing around a page that is opened by its address has a frame", () =>
+    withPage(browser, backend.url, async (page) => {
+      await page.waitForURL(/#webui/);
+      await page.getByLabel("Message", { exact: true }).press("Tab");
+      await page.getByLabel("Message", { exact: true }).focus();
+      await page.evaluate("location.hash = '#/memory'");
+      await page.getByText("Ann lives in Kassel.").waitFor();
+      const style = "getComputedStyle(document.activeElement).outlineStyle";
+      assert.equal(await page.evaluate("document.activeElement?.id"), "main");
+      assert.equal(await page.evaluate(style), "none");
+    }),
+  );
+
+  pageTest("a dialog goes with the page that it belongs to", () =>
+    withPage(browser, backend.url, async (page) => {
+      await page.waitForURL(/#webui/);
+      await page.evaluate("location.hash = '#/memory'");
+      const fact = page.locator(".card", { hasText: "Ann lives in Kassel." });
+      await fact.getByRole("button", { name: "Forget" }).click();
+      await page.getByRole("dialog").waitFor();
+      await page.goBack();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.getByLabel("Message", { exact: true }).waitFor();
+    }),
+  );
+
+  pageTest("text that is not saved goes only after a question", () =>
+    withPage(browser, at("#/jobs"), async (page) => {
+      await page.getByRole("button", { name: "New job" }).waitFor();
+      await page.evaluate("location.hash = '#/agents'");
+      await page.getByRole("button", { name: "Edit USER.md" }).click();
+      const text = page.getByLabel("Text of USER.md");
+      await text.fill("I am Ann.");
+      const address = page.url();
+      const stay = page.getByRole("dialog").getByRole("button", { name: "Cancel" });
+      await page.goBack();
+      await stay.click();
+      assert.equal(page.url(), address);
+      await page.getByRole("button", { name: "Inbox" }).click();
+      await stay.click();
+      assert.deepEqual([page.url(), await text.inputValue()], [address, "I am Ann."]);
+      await page.getByRole("button", { name: "Inbox" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+      await page.getByText("Nothing waits for you").or(page.locator(".inbox-card")).first().waitFor();
+      // Nothing is held any more.
+      await page.getByRole("button", { name: "New chat" }).click();
+      await page.getByLabel("Message", { exact: true }).waitFor();
+      assert.equal(await page.getByRole("dialog").count(), 0);
+    }),
+  );
+
+  pageTest("a page whose code did not come is there with a second try, and says nothing of it after", () =>
+    withPage(
+      browser,
+      backend.url,
+      async (page) => {
+        const code = /\/assets\/(jobs-pane|host)-[^/]+\.js/;
+        await page.route(code, (route) => route.abort());
+        await page.evaluate("location.hash = '#/jobs'");
+        const again = page.getByRole("button", { name: "Try again" });
+        await again.waitFor();
+        await page.unroute(code);
+        await again.click();
+        await page.getByRole("button", { name: "New job" }).waitFor();
+        assert.equal(await page.getByText(/Failed to fetch/).count(), 0);
+      },
+      { context: { serviceWorkers: "block" }, expected: /Failed to load resource|ERR_FAILED|blocked by Playwright/ },
+    ),
+  );
+});
+
+/** Each button of an answer has room around its words, which are in its middle. */
+async function assertRoomy(page: Page, within: string): Promise<void> {
+  const tight = await page.evaluate(`[...document.querySelectorAll("${within} .choice")].flatMap((button) => {
+    const words = document.createRange();
+    words.selectNodeContents(button);
+    const [outer, inner] = [button.getBoundingClientRect(), words.getBoundingClientRect()];
+    const [above, below] = [inner.top - outer.top, outer.bottom - inner.bottom];
+    const isRoomy = inner.left - outer.left >= 8 && above >= 4 && Math.abs(above - below) <= 4;
+    const [first, second] = [...button.children].map((each) => each.getBoundingClientRect());
+    const isApart = second === undefined || second.top >= first.bottom - 1;
+    return isRoomy && isApart ? [] : [button.textContent];
+  })`);
+  assert.deepEqual(tight, []);
+}
