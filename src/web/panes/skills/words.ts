@@ -3,7 +3,8 @@ import { defineWords } from "../../words/words.js";
 export const skillsWords = defineWords(
   {
     title: "Skills",
-    about: "Texts that tell the assistant how to do something. It reads one when a message needs it.",
+    about:
+      "Texts that tell the assistant how to do something. Your own are sent along while they have 8,000 characters or less together. Of the others the assistant reads one when a message needs it.",
     new: "New skill",
     install: "Install",
     on: "On",
@@ -18,7 +19,7 @@ export const skillsWords = defineWords(
     name: "Name",
     nameHint: "Letters, digits, - _ and . only. It is the name of the folder.",
     description: "When is it to be used?",
-    descriptionHint: "One line. The assistant chooses by it.",
+    descriptionHint: "One line. The assistant chooses by it where the text is not sent along.",
     create: "Write it",
     source: "Where is it?",
     sourceHint:
@@ -58,7 +59,8 @@ export const skillsWords = defineWords(
   },
   {
     title: "技能",
-    about: "告诉助手如何做某件事的文本。消息需要时它会阅读。",
+    about:
+      "告诉助手如何做某件事的文本。您自己的技能合计不超过 8,000 个字符时会随消息一起发送；其他的，助手在消息需要时阅读。",
     new: "新建技能",
     install: "安装",
     on: "启用",
@@ -73,7 +75,7 @@ export const skillsWords = defineWords(
     name: "名称",
     nameHint: "只能用字母、数字、- _ 和 .，也是文件夹的名称。",
     description: "什么时候使用它？",
-    descriptionHint: "一行文字，助手据此选择。",
+    descriptionHint: "一行文字。文本没有随消息发送时，助手据此选择。",
     create: "开始编写",
     source: "它在哪里？",
     sourceHint: "GitHub 的 owner/repo、git 能识别的地址，或网关所在机器上的文件夹、zip 或 .md 文件。",
