@@ -43,7 +43,8 @@ export function repliesOf(
   const destination = destinationOf(message);
   if (destination === undefined || isForNobody) return [];
   const { channel: name, chatId, thread } = destination;
-  const shown = destination === message ? content : `${quoteOf(message.content)}\n\n${content}`;
+  const isBelow = destination !== message && message.content.trim() !== "";
+  const shown = isBelow ? `${quoteOf(message.content)}\n\n${content}` : content;
   return toPieces(channel, shown, attachments).map((piece, index) =>
     outboundWork({
       id: `${replyId}#${index + 1}`,

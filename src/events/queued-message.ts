@@ -1,6 +1,6 @@
 import { textOf } from "./content.js";
 import type { EventOf } from "./event.js";
-import { placeOf } from "./session-key.js";
+import { channelOf, clientChannels, placeOf } from "./session-key.js";
 
 /** What the event of an accepted message tells about the message itself; who its sender was to us then is not in it. */
 export function messageIn(sessionKey: string, { payload, timestamp }: EventOf<"user_message_queued">) {
@@ -21,7 +21,9 @@ export function messageIn(sessionKey: string, { payload, timestamp }: EventOf<"u
     platformMessageId: payload.platform_message_id,
     quoted: payload.quoted,
     change: payload.change,
-    answersTo: payload.answers_to_chat === true ? placeOf(sessionKey) : undefined,
+    // The copy of a chat has no chat on a platform: its answers are read on the page.
+    answersTo:
+      payload.answers_to_chat === true && !clientChannels.has(channelOf(sessionKey)) ? placeOf(sessionKey) : undefined,
     retry: payload.retry_of === undefined ? undefined : { of: payload.retry_of, by: payload.retry_by ?? "person" },
     receivedAt: Date.parse(timestamp),
   };

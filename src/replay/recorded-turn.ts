@@ -64,8 +64,7 @@ export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId
       `${turnId} had to ask the model again after a failure (${end.errors.join(", ")}), and failed calls are not in the log: it cannot be run again.`,
     );
   const strange = events.find(({ type }) => !playable.has(type));
-  if (strange !== undefined)
-    throw new NotReplayable(`${turnId} holds ${strange.type} (event ${strange.seq}), which cannot be repeated.`);
+  if (strange !== undefined) throw new NotReplayable(whyNotRepeated(turnId, strange));
   const before = log.slice(
     0,
     log.findIndex((event) => event.turn_id === turnId),
@@ -78,6 +77,12 @@ export function readRecordedTurn({ sessionKey, events: log }: SessionLog, turnId
     );
   }
   return { turnId, sessionKey, before, events, end, ...messagesOf(sessionKey, log, events, end) };
+}
+
+function whyNotRepeated(turnId: string, { type, seq }: StoredEvent): string {
+  if (type === "human_input_asked" || type === "human_input_answered")
+    return `In ${turnId} a person was asked something. A turn that waited for people cannot be played again.`;
+  return `${turnId} holds ${type} (event ${seq}), which cannot be repeated.`;
 }
 
 function isUnderWay(event: StoredEvent): boolean {

@@ -32,14 +32,18 @@ import { playTools } from "./played-tools.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
 const pageSize = 1000;
+/** What is written at once: whoever else uses this process waits no longer than for one such page. */
+const pageCharacters = 2 * 1024 * 1024;
 /** Of a turn in which nothing is waited for. */
 const limitMs = 60_000;
 
 /**
  * Runs a recorded turn again: the agent, its machines and the engine are the real ones, on a home of its own that goes
  * away; model and tools give what they gave. Resolves with what the turn wrote this time.
+ *
+ * @throws the signal's reason once it aborts
  */
-export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEvent[]> {
+export async function replayTurn(turn: RecordedTurn, signal?: AbortSignal): Promise<readonly StoredEvent[]> {
   const home = await mkdtemp(join(tmpdir(), "maxclaw-replay-"));
   const releases = new Releases();
   releases.defer(() => rm(home, { recursive: true, force: true }));
@@ -59,20 +63,41 @@ export async function replayTurn(turn: RecordedTurn): Promise<readonly StoredEve
     const sessions = releases.use(
       new SessionStore({ engine, bus: bus.asConsumer(), files, log: silentLog, recentSessions: () => [] }),
     );
-    await restore(engine, turn);
-    return await run(turn, { engine, sessions, bus: bus.asConsumer(), pieces: new HeldPieces(bus.asProducer()) });
+    await restore(engine, turn, signal);
+    const pieces = new HeldPieces(bus.asProducer());
+    return await run(turn, { engine, sessions, bus: bus.asConsumer(), pieces, signal });
   } finally {
     await releases[Symbol.asyncDispose]();
   }
 }
 
 /** Brings the session to where it stood. */
-async function restore(engine: Engine, { sessionKey, before }: RecordedTurn): Promise<void> {
+async function restore(
+  engine: Engine,
+  { sessionKey, before }: RecordedTurn,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const offset = seqOffset(before);
-  for (let start = 0; start < before.length; start += pageSize) {
-    const drafts = before.slice(start, start + pageSize).map((event) => shifted(event, offset));
+  for (const page of pagesOf(before)) {
+    signal?.throwIfAborted();
+    const drafts = page.map((event) => shifted(event, offset));
     await engine.append(sessionKey, drafts, { durable: false });
+    await new Promise((resolve) => setImmediate(resolve));
   }
+}
+
+function* pagesOf(events: readonly StoredEvent[]): Generator<readonly StoredEvent[]> {
+  let page: StoredEvent[] = [];
+  let characters = 0;
+  for (const event of events) {
+    page.push(event);
+    characters += JSON.stringify(event.payload).length;
+    if (page.length < pageSize && characters < pageCharacters) continue;
+    yield page;
+    page = [];
+    characters = 0;
+  }
+  if (page.length > 0) yield page;
 }
 
 /** How much lower the sequence numbers of the second run are: it knows no earlier lives of the session. */
@@ -93,9 +118,10 @@ async function run(
     readonly sessions: SessionStore;
     readonly bus: EventConsumer;
     readonly pieces: HeldPieces;
+    readonly signal: AbortSignal | undefined;
   },
 ): Promise<readonly StoredEvent[]> {
-  const { engine, sessions, bus, pieces } = parts;
+  const { engine, sessions, bus, pieces, signal } = parts;
   const messages = createMessageBus(engine);
   const context = playContext(turn);
   const budgets = createBudgets({
@@ -125,15 +151,17 @@ async function run(
     log: silentLog,
   };
   const from = await engine.lastSequence(turn.sessionKey);
-  const over = endOfTurn(bus, turn.message.id);
   await sessions.open(turn.sessionKey);
+  const over = endOfTurn(bus, turn.message.id);
   await messages.publishInbound(turn.message);
   const working = new AbortController();
   const agent = createAgent(ports, { ...optionsOf(turn), clock: context.clock });
   const work = messages.consumeInbound({ parallel: 1, maxAttempts: 1 }, agent, working.signal);
-  const turnId = await over;
-  working.abort(new DOMException("The turn is over", "AbortError"));
-  await work;
+  const late = (): Error => new Error(`The second run did not end within ${limitMs / 1000} s`);
+  const turnId = await within(over, { ms: limitMs, late, signal }).finally(async () => {
+    working.abort(new DOMException("The turn is over", "AbortError"));
+    await work;
+  });
   const written: StoredEvent[] = [];
   for (let afterSeq = from; ; ) {
     const page = await engine.events(turn.sessionKey, { afterSeq, limit: pageSize });
@@ -147,11 +175,9 @@ async function run(
 function endOfTurn(bus: EventConsumer, messageId: string): Promise<string> {
   const ends = (event: GatewayEvent): boolean =>
     "message_ids" in event.payload && event.payload.message_ids.includes(messageId);
-  const ended = new Promise<string>((resolve) => {
+  return new Promise<string>((resolve) => {
     bus.once([...terminalTypes], ({ turn_id: turnId }) => resolve(turnId ?? ""), { filter: ends });
   });
-  const late = (): Error => new Error(`The second run did not end within ${limitMs / 1000} s`);
-  return within(ended, { ms: limitMs, late });
 }
 
 /** What the people of the chat and the gateway's own commands did. */

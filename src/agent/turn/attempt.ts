@@ -11,8 +11,9 @@ import { closeQuestions } from "../questions/human-input.js";
 import { toActive, toRest } from "../session-state.js";
 import { offerOf } from "./ending/retry.js";
 import { textForChat } from "./ending/silence.js";
-import { queuedReplies } from "./own-words.js";
+import { isReadByOwner, queuedReplies } from "./own-words.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
+import { asAnswered } from "./retry/retried.js";
 import type { BuryScope } from "./scope.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
 import { TurnLog } from "./turn-log.js";
@@ -73,13 +74,12 @@ export function beginAttempt(
 /** Ends a message that has used up its attempts or met a fault, so that it never blocks its chat. */
 export async function buryTurn(scope: BuryScope, code: ErrorCode): Promise<void> {
   const turnId = turnIdOf(scope);
-  const { channel, senderId } = scope.delivery.work.body;
   const sentence = sentenceFor(code);
   const shown = toReader(sentence, true);
   // A session that cannot be read knows of no turn that could be tried again.
   const offer = scope.session.retries === undefined ? {} : offerOf(scope.delivery.work.body, hasEntered(scope));
   const outcome = { end: "failed", code, category: "runtime", message: shown, recoverable: false, ...offer } as const;
-  const text = failureText(sentence, turnId, scope.ports.chat.isOwner(channel, senderId));
+  const text = failureText(sentence, turnId, isReadByOwner(scope.ports.chat, scope.delivery.work.body));
   const { log, drafts, replies } = endAtOnce(scope, turnId, outcome, text, "error");
   await log.bury(shown, drafts, replies);
   await leaveStanding(scope, replies, turnId);
@@ -124,7 +124,9 @@ function endAtOnce(
   const closed = [...closeQuestions(open, log), ...closeInterrupted(earlier?.pending ?? [], log, machines)];
   const said = outcome.end === "failed" ? textForChat(message, "failed", text) : text;
   const beside = said === undefined ? undefined : noticeBeside(scope, log, said);
-  const replies = beside === undefined ? [] : ports.chat.replies(message, beside.replyId, beside.text, turnId);
+  const retried = message.retry === undefined ? undefined : session.retries?.turnFor(message.retry.of);
+  const asked = asAnswered(message, retried);
+  const replies = beside === undefined ? [] : ports.chat.replies(asked, beside.replyId, beside.text, turnId);
   const { stored } = machines.feed({ kind: "turn_ended", outcome, durationMs: 0 });
   // The begin above has made it active, unless the session is over.
   const before = isClosed(session.document.state) ? session.document.state : "active";

@@ -8,7 +8,7 @@ import type { CommandOutcome } from "../commands/scope.js";
 import { failureText, sentenceFor } from "../model/sentences.js";
 import type { HumanInput } from "../questions/human-input.js";
 import type { AtOnce } from "./mailbox.js";
-import { noticeMessage, queuedReplies } from "./own-words.js";
+import { isReadByOwner, noticeMessage, queuedReplies } from "./own-words.js";
 import type { TurnScope } from "./scope.js";
 import type { TurnLog } from "./turn-log.js";
 
@@ -60,7 +60,7 @@ export class Beside {
       return await runCommand(command, { ports, session, message, log, signal });
     } catch (error) {
       ports.log.error(`A command failed: ${messageOf(error)}`, { session: session.key, error });
-      const isOwner = ports.chat.isOwner(message.channel, message.senderId);
+      const isOwner = isReadByOwner(ports.chat, message);
       return { reply: failureText(sentenceFor("UNKNOWN"), log.turnId, isOwner), events: [] };
     }
   }

@@ -1,8 +1,10 @@
 import { outboundQueued } from "../../bus/message-bus.js";
+import type { InboundMessage } from "../../bus/messages.js";
 import type { Work } from "../../engine/engine.js";
 import { noUsage, type Usage } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
 import { newId } from "../../util/ids.js";
+import type { ChatPorts } from "../ports.js";
 import type { TurnLog } from "./turn-log.js";
 
 /** What an answer has used. */
@@ -34,6 +36,14 @@ export function noticeMessage(
     answers,
   };
   return { id, draft: log.draft("assistant_message", payload, "gateway") };
+}
+
+/** Whether an owner reads what is sent: an answer that goes to another chat too is read there by whose chat that is. */
+export function isReadByOwner({ isOwner }: Pick<ChatPorts, "isOwner">, message: InboundMessage): boolean {
+  const { answersTo } = message;
+  return answersTo === undefined
+    ? isOwner(message.channel, message.senderId)
+    : isOwner(answersTo.channel, answersTo.chatId);
 }
 
 export function queuedReplies(log: TurnLog, replies: readonly Work<"outbound">[]): EventDraft[] {

@@ -1,26 +1,31 @@
 import type { ContextUse } from "../../agent/model/context-use.js";
 import type { Engine } from "../../engine/engine.js";
-import { RequestError } from "../../errors.js";
 import type { StoredEvent } from "../../events/event.js";
 import { toTimeline } from "../../events/folds/timeline/timeline.js";
 import { TurnLines } from "../../events/folds/timeline/turn-lines.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import { assertSession } from "../sessions/assert-session.js";
+import { noSuchTurn, notNow, readLog } from "./replay-log.js";
 import type { Replayed, TurnPage, TurnsApi } from "./turns-api.js";
 
 export interface TurnPorts {
   readonly engine: Pick<Engine, "events" | "lastSequence">;
   readonly sessions: Pick<SessionStore, "exists">;
   /** Runs a turn of this log again. @throws {RequestError} 409 with the reason where that cannot be done */
-  readonly replay: (key: string, log: readonly StoredEvent[], turnId: string) => Promise<Replayed>;
+  readonly replay: (
+    key: string,
+    log: readonly StoredEvent[],
+    turnId: string,
+    signal: AbortSignal | undefined,
+  ) => Promise<Replayed>;
+  /** How much of a log is read to play a turn of it. Default 64 MB. */
+  readonly maxReplayBytes?: number;
   readonly contextUse: (key: string) => Promise<ContextUse>;
 }
 
 const chunkSize = 1000;
 /** How far back of a turn's begin the messages that it answers are looked for, in chunks. */
 const furtherBack = 5;
-/** A longer log is replayed by `maxclaw replay`, which does nothing else meanwhile. */
-const mostReplayed = 50_000;
 
 /** What happened in a conversation, turn by turn: read from its log when somebody asks. */
 export function createTurnOperations(ports: TurnPorts): TurnsApi {
@@ -37,12 +42,13 @@ export function createTurnOperations(ports: TurnPorts): TurnsApi {
       if (found === undefined) throw noSuchTurn(key, turnId);
       return found;
     },
-    async replayTurn(key, turnId) {
+    async replayTurn(key, turnId, signal) {
       await assertSession(sessions, key);
       if (isReplaying) throw notNow("Another turn is being played again. Try again when it is over.");
       isReplaying = true;
       try {
-        return await ports.replay(key, await readLog(engine, key, turnId), turnId);
+        const log = await readLog(engine, { key, turnId, maxBytes: ports.maxReplayBytes, signal });
+        return await ports.replay(key, log, turnId, signal);
       } finally {
         isReplaying = false;
       }
@@ -104,24 +110,6 @@ function mayMatter(event: StoredEvent, turnId: string): boolean {
   return ["user_message_queued", "subagent_state_changed", "outbound_delivery_changed"].includes(event.type);
 }
 
-/** The session's log up to the end of the turn, and a little more. */
-async function readLog(engine: TurnPorts["engine"], key: string, turnId: string): Promise<readonly StoredEvent[]> {
-  const events: StoredEvent[] = [];
-  let isKnown = false;
-  for (let afterSeq = 0; ; ) {
-    const page = await engine.events(key, { afterSeq, limit: chunkSize });
-    events.push(...page.events);
-    if (events.length > mostReplayed)
-      throw notNow(`This conversation is too long to play a turn of it here. Run: maxclaw replay ${turnId}`);
-    const isHere = page.events.some((event) => event.turn_id === turnId);
-    isKnown ||= isHere;
-    if (!page.hasMore || (isKnown && !isHere)) break;
-    afterSeq = page.events.at(-1)?.seq ?? afterSeq;
-  }
-  if (!isKnown) throw noSuchTurn(key, turnId);
-  return events;
-}
-
 /** The log from its end, or from before an event, in pieces; each piece is in order. */
 async function* backwards(
   engine: TurnPorts["engine"],
@@ -136,12 +124,4 @@ async function* backwards(
     if (chunk.length === 0) return;
     yield chunk;
   }
-}
-
-function noSuchTurn(key: string, turnId: string): RequestError {
-  return new RequestError(`There is no turn ${turnId} in ${key}`, { status: 404, code: "not_found" });
-}
-
-function notNow(message: string): RequestError {
-  return new RequestError(message, { status: 409, code: "not_replayable" });
 }

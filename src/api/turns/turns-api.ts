@@ -36,9 +36,10 @@ export interface TurnsApi {
    * Runs a turn again on a home of its own that goes away, with what the model and the tools gave: nobody is asked, nothing is
    * sent and no file is changed.
    *
-   * @throws {RequestError} 404; 409 with the reason for a turn that cannot be run again, or while another one is
+   * @throws {RequestError} 404; 409 with the reason for a turn that cannot be run again or has too long a log before it, or while another one is
+   * @throws the signal's reason once it aborts
    */
-  replayTurn(key: string, turnId: string): Promise<Replayed>;
+  replayTurn(key: string, turnId: string, signal?: AbortSignal): Promise<Replayed>;
   /** What the session's next request takes of what its model can read. @throws {RequestError} 404 */
   contextUse(key: string): Promise<ContextUse>;
 }

@@ -12,7 +12,8 @@ export const turnRoutes: readonly Route[] = [
   {
     method: "POST",
     path: "/api/sessions/:key/turns/:id/replay",
-    handle: async (x) => sendJson(x.response, 200, await x.api.replayTurn(paramOf(x, "key"), paramOf(x, "id"))),
+    handle: async (x) =>
+      sendJson(x.response, 200, await x.api.replayTurn(paramOf(x, "key"), paramOf(x, "id"), x.signal)),
   },
   {
     method: "GET",

@@ -11,7 +11,12 @@ const shownCharacters = 300;
  *
  * @throws {RequestError} 409 with the reason for a turn that cannot be run again
  */
-export async function replay(sessionKey: string, log: readonly StoredEvent[], turnId: string): Promise<Replayed> {
+export async function replay(
+  sessionKey: string,
+  log: readonly StoredEvent[],
+  turnId: string,
+  signal?: AbortSignal,
+): Promise<Replayed> {
   const [{ NotReplayable, readRecordedTurn }, { replayTurn, seqOffset }, { firstDifference }] = await Promise.all([
     import("../../replay/recorded-turn.js"),
     import("../../replay/replay-turn.js"),
@@ -20,7 +25,7 @@ export async function replay(sessionKey: string, log: readonly StoredEvent[], tu
   try {
     const turn = readRecordedTurn({ sessionKey, events: log }, turnId);
     const events = turn.events.length;
-    const difference = firstDifference(turn.events, await replayTurn(turn), seqOffset(turn.before));
+    const difference = firstDifference(turn.events, await replayTurn(turn, signal), seqOffset(turn.before));
     if (difference === undefined) return { events, isSame: true };
     const { position, recorded, replayed } = difference;
     const fields = difference.fields

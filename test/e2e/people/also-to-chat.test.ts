@@ -52,3 +52,34 @@ test("where there is no chat on a channel that is on, it is refused", async () =
     );
   assert.equal(w.model.requests.length, 0);
 });
+
+test("that it failed is said there for who reads there, and tried again it comes below what was asked", async () => {
+  const refusal = { status: 401, body: { error: { message: "no such key" } } };
+  await using w = await startWorld(({ index }) =>
+    index === 0 ? { text: "hi" } : index < 4 ? refusal : { text: "Blue." },
+  );
+  const { api } = w.gateway.gateway;
+  w.say(42, "hello");
+  await w.shown("hi");
+  await api.send({ sessionKey, content: "which colour?", messageId: "msg_colour01", alsoToChat: true });
+  const first = await w.shown("which colour?");
+  assert.match(first.text, /The owner needs to check/);
+  const copy = await api.forkSession(sessionKey, undefined);
+  const retry = async (key: string): Promise<void> => {
+    const failed = (await w.gateway.events(key)).findLast(({ type }) => type === "turn_execution_failed");
+    const { messageId } = await api.retryTurn({ sessionKey: key, turnId: failed?.turn_id ?? "" });
+    await api.waitForTurn(key, messageId, new AbortController().signal);
+  };
+  await retry(copy.key);
+  const inCopy = await w.gateway.events(copy.key);
+  const forked = inCopy.findIndex(
+    ({ type, payload }) => type === "session_history_changed" && "forked_from" in payload,
+  );
+  assert.ok(forked > 0);
+  assert.ok(!inCopy.slice(forked).some(({ type }) => type === "outbound_delivery_changed"));
+  await retry(sessionKey);
+  await until("the second failure is told", () => textsTo(w, "42").length === 3);
+  await retry(sessionKey);
+  await w.shown("Blue.");
+  assert.equal(textsTo(w, "42").at(-1), "which colour?\n\nBlue.");
+});

@@ -17,8 +17,8 @@ import { planText } from "../../plan/text.js";
 import { toRest } from "../../session-state.js";
 import { budgetSentence } from "../budget.js";
 import type { LiveTurn } from "../live-turn.js";
-import { noticeMessage, queuedReplies } from "../own-words.js";
-import { asAsked, retriedBy } from "../retry/retried.js";
+import { isReadByOwner, noticeMessage, queuedReplies } from "../own-words.js";
+import { asAnswered, asAsked, retriedBy } from "../retry/retried.js";
 import type { TurnScope } from "../scope.js";
 import { leaveStanding, noticeBeside } from "../standing-words.js";
 import type { TurnLog } from "../turn-log.js";
@@ -43,11 +43,12 @@ export async function endTurn(end: LoopEnd, turn: LiveTurn, mode: StopMode): Pro
   const beside = said === undefined || end.kind === "answered" ? undefined : noticeBeside(scope, log, said, drafts);
   drafts.unshift(...(beside?.unrecorded ?? []));
   const notices = message.silence?.word === undefined ? noticesOf(scope) : [];
+  const asked = asAnswered(message, retriedBy(turn));
   const replies = [
-    ...notices.flatMap((notice, n) => ports.chat.replies(message, `${log.turnId}-n${n}`, notice, log.turnId)),
+    ...notices.flatMap((notice, n) => ports.chat.replies(asked, `${log.turnId}-n${n}`, notice, log.turnId)),
     ...(said === undefined
       ? []
-      : ports.chat.replies(message, beside?.replyId ?? log.turnId, beside?.text ?? said, log.turnId)),
+      : ports.chat.replies(asked, beside?.replyId ?? log.turnId, beside?.text ?? said, log.turnId)),
   ];
   // A stop was claimed while the machines were busy with something else: it ends with this turn too.
   const joined = mailbox.messageIds.filter((id) => !machines.turn().messageIds.includes(id));
@@ -134,7 +135,7 @@ function describeEnd(
           recoverable: isRecoverable(error),
           ...offer,
         },
-        text: failureText(sentence, log.turnId, scope.ports.chat.isOwner(message.channel, message.senderId)),
+        text: failureText(sentence, log.turnId, isReadByOwner(scope.ports.chat, message)),
         rests: "error",
       };
     }

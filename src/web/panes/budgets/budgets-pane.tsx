@@ -1,5 +1,5 @@
 import { recordsIn, textIn } from "../../gateway/api.js";
-import { costOf, numberOf } from "../../parts/format.js";
+import { numberOf } from "../../parts/format.js";
 import type { PaneProps } from "../list.js";
 import { Section } from "../parts/controls.js";
 import { type Loaded, useLoad } from "../parts/loading.js";
@@ -8,7 +8,7 @@ import { nameIn } from "../settings/fields/words.js";
 import { WithSettings } from "../settings/file-state.js";
 import { SettingsForm } from "../settings/settings-form.js";
 import { type SaveChanges, useSettings } from "../settings/use-settings.js";
-import { tokensText } from "../usage/amounts.js";
+import { costText, tokensText } from "../usage/amounts.js";
 import { BudgetBar } from "../usage/budget-bars.js";
 import { budgetName } from "../usage/names.js";
 import { type Report, type Row, toReport } from "../usage/report.js";
@@ -71,8 +71,13 @@ function Spent({ report: { days, total } }: { readonly report: Report }) {
 
 function sumOf(rows: readonly Row[]) {
   const sum = (of: (row: Row) => number): number => rows.reduce((all, row) => all + of(row), 0);
+  const total = {
+    cost: sum(({ cost }) => cost),
+    calls: sum(({ calls }) => calls),
+    unpriced: sum(({ unpriced }) => unpriced),
+  };
   return {
-    cost: costOf(sum(({ cost }) => cost)),
+    cost: costText(total),
     tokens: tokensText(sum(({ tokens }) => tokens)),
     messages: numberOf(sum(({ turns }) => turns)),
   };

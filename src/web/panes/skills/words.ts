@@ -16,7 +16,7 @@ export const skillsWords = defineWords(
     name: "Name",
     nameHint: "Letters, digits, - _ and . only. It is the name of the folder.",
     description: "When is it to be used?",
-    descriptionHint: "One line. The assistant chooses by it.",
+    descriptionHint: "One line. The assistant chooses by it where the text is not sent along.",
     create: "Write it",
     source: "Where is it?",
     sourceHint:
@@ -69,7 +69,7 @@ export const skillsWords = defineWords(
     name: "名称",
     nameHint: "只能用字母、数字、- _ 和 .，也是文件夹的名称。",
     description: "什么时候使用它？",
-    descriptionHint: "一行文字，助手据此选择。",
+    descriptionHint: "一行文字。文本没有随消息发送时，助手据此选择。",
     create: "开始编写",
     source: "它在哪里？",
     sourceHint: "GitHub 的 owner/repo、git 能识别的地址，或网关所在机器上的文件夹、zip 或 .md 文件。",

@@ -97,22 +97,32 @@ function costText({ costUsd, unpricedCalls }: Timeline["turn"]["used"]): string 
 function Again({
   world,
   reader,
-  timeline: { turn },
+  timeline,
 }: {
   readonly world: PaneWorld;
   readonly reader: TurnReader;
   readonly timeline: Timeline;
 }) {
   const [shown, setShown] = useState<Replayed>();
+  const { turn } = timeline;
+  const why = whyNotPlayed(timeline);
   return (
-    <Section title={t("playAgain")} about={t("playAbout", { id: turn.turnId })}>
+    <Section title={t("playAgain")} about={why === undefined ? t("playAbout", { id: turn.turnId }) : t(why)}>
       <p class="card-line">
-        <Action run={async () => setShown(await reader.replay(turn.turnId))}>{t("playAgain")}</Action>
+        {why !== undefined ? undefined : (
+          <Action run={async () => setShown(await reader.replay(turn.turnId))}>{t("playAgain")}</Action>
+        )}
         <Action run={async () => world.openChat(await reader.fork(turn.lastSeq))}>{t("fork")}</Action>
       </p>
       {shown === undefined ? undefined : <Outcome shown={shown} />}
     </Section>
   );
+}
+
+/** What the page can know; the gateway says what else there is. */
+function whyNotPlayed({ turn, steps }: Timeline): "notPlayedPeople" | "notPlayedEnd" | undefined {
+  if (turn.state !== "complete") return "notPlayedEnd";
+  return steps.some(({ kind }) => kind === "question") ? "notPlayedPeople" : undefined;
 }
 
 function Outcome({ shown: { events, isSame, difference } }: { readonly shown: Replayed }) {

@@ -127,6 +127,8 @@ export const timelineWords = defineWords(
     playAgain: "Play it again",
     playAbout:
       "Runs the turn again with the recorded answers and results. Nobody is asked, nothing is sent, no file is changed. In the terminal: maxclaw replay {id}",
+    notPlayedPeople: "In this turn a person was asked something, so it cannot be played again.",
+    notPlayedEnd: "This turn has no whole answer, so it cannot be played again.",
     same: "The same as recorded: {n} events.",
     differs: "It differs from its record at event {at} of {n} ({type}).",
     recorded: "recorded",
@@ -258,6 +260,8 @@ export const timelineWords = defineWords(
     playAgain: "重新播放",
     playAbout:
       "用记录的回答和结果重新运行这一轮。不会询问任何人，不发送任何内容，也不更改文件。在终端中：maxclaw replay {id}",
+    notPlayedPeople: "这一轮中向人提了问题，因此无法重新运行。",
+    notPlayedEnd: "这一轮没有完整的回答，因此无法重新运行。",
     same: "与记录相同：{n} 个事件。",
     differs: "与记录在第 {at} 个事件处不同，共 {n} 个（{type}）。",
     recorded: "记录",

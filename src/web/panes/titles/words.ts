@@ -18,7 +18,8 @@ export const paneTitles = defineWords(
     channels: "Channels",
     channelsAbout: "Where you and others write to the assistant, besides this page.",
     skills: "Skills",
-    skillsAbout: "Texts that tell the assistant how to do something. It reads one when a message needs it.",
+    skillsAbout:
+      "Texts that tell the assistant how to do something. Your own are sent along while they have 8,000 characters or less together. Of the others the assistant reads one when a message needs it.",
     tools: "Tools and rules",
     toolsAbout: "What the assistant can do, what it asks you about first, and what it may never do.",
     mcp: "MCP servers",
@@ -51,7 +52,8 @@ export const paneTitles = defineWords(
     channels: "渠道",
     channelsAbout: "除了本页面，您和其他人还可以在哪里给助手写消息。",
     skills: "技能",
-    skillsAbout: "告诉助手如何做某件事的文本。消息需要时它会阅读。",
+    skillsAbout:
+      "告诉助手如何做某件事的文本。您自己的技能合计不超过 8,000 个字符时会随消息一起发送；其他的，助手在消息需要时阅读。",
     tools: "工具与规则",
     toolsAbout: "助手能做什么，什么要先问您，什么绝不能做。",
     mcp: "MCP 服务器",

@@ -25,10 +25,14 @@ export function RuleForm({ add }: { readonly add: (rule: Rule) => Promise<void> 
   const [what, setWhat] = useState<What>("command");
   const [tool, setTool] = useState("");
   const [argument, setArgument] = useState("");
-  const [verdict, setVerdict] = useState<Verdict>("allow");
+  const [verdict, setVerdict] = useState<Verdict>("ask");
+  /** The rule for all that the reader has seen to be one. */
+  const [seen, setSeen] = useState("");
   const [role, setRole] = useState<"" | "owner" | "guest">("");
   const [chat, setChat] = useState<"" | "dm" | "group">("");
   const rule = ruleOf({ what, tool: tool.trim(), argument: argument.trim(), verdict, role, chat });
+  const sentence = sentenceOf(rule);
+  const isForAll = argument.trim() === "" && what !== "call";
   return (
     <div class="card form">
       <SelectField
@@ -71,8 +75,22 @@ export function RuleForm({ add }: { readonly add: (rule: Rule) => Promise<void> 
           set={setChat}
         />
       </div>
-      <p class="note">{sentenceOf(rule)}</p>
-      <Action kind="primary" run={() => add(rule)} isDisabled={what === "call" && tool.trim() === ""}>
+      <p class="note">{sentence}</p>
+      {isForAll ? (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={seen === sentence}
+            onChange={({ currentTarget }) => setSeen(currentTarget.checked ? sentence : "")}
+          />
+          <span>{t("forAll")}</span>
+        </label>
+      ) : undefined}
+      <Action
+        kind="primary"
+        run={() => add(rule)}
+        isDisabled={(what === "call" && tool.trim() === "") || (isForAll && seen !== sentence)}
+      >
         {t("save")}
       </Action>
     </div>

@@ -6,7 +6,7 @@ import { usageWords } from "./words.js";
 export type Measure = "cost" | "tokens";
 
 /** Says so where a part of it, or all of it, has no known price. */
-export function costText({ cost, calls, unpriced }: Row): string {
+export function costText({ cost, calls, unpriced }: Pick<Row, "cost" | "calls" | "unpriced">): string {
   if (unpriced === 0) return costOf(cost);
   return unpriced === calls && cost === 0 ? usageWords.t("unknown") : usageWords.t("atLeast", { amount: costOf(cost) });
 }

@@ -279,6 +279,24 @@ test("a turn is played again and is the same; one that failed is refused with th
   assert.deepEqual(await t.gateway.events(), before);
 });
 
+test("a turn in which a person was asked is not played again, and it is said in plain words", async () => {
+  await using t = await startWithModel(({ index }) =>
+    index === 0
+      ? { toolCalls: [{ id: "a", name: "ask_human", input: { question: "Which one?", options: ["red", "blue"] } }] }
+      : { text: "Red." },
+  );
+  const { messageId } = await t.api.send({ sessionKey: key, content: "paint it" });
+  await until("it is asked", () => t.api.listQuestions().length === 1);
+  const requestId = t.api.listQuestions()[0]?.requestId ?? "";
+  await t.api.answerQuestion({ sessionKey: key, requestId, answer: "red" });
+  await t.api.waitForTurn(key, messageId, new AbortController().signal);
+  const [turn] = (await t.api.listTurns(key, { limit: 1 })).turns;
+  await assert.rejects(
+    t.api.replayTurn(key, turn?.turnId ?? ""),
+    /^RequestError: In turn_\w+ a person was asked something\. A turn that waited for people cannot be played again\.$/,
+  );
+});
+
 test("a turn that is not in a session is 404, and so is a session that is not there", async () => {
   await using t = await startWithModel({ text: "ok" });
   await t.gateway.ask("hello");
