@@ -5,7 +5,6 @@ import { loadChoices } from "./commands/choices.js";
 import { writeDown } from "./files/write-down.js";
 import { createBanners } from "./frame/banners.js";
 import { createChatHead } from "./frame/chat-head.js";
-import { chatTitle } from "./frame/chat-title.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";
 import { changeLanguage, createLanguageButton } from "./frame/language-button.js";
@@ -13,6 +12,7 @@ import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { followRoute, type Route, takeInvitation } from "./frame/route.js";
 import { createShell, type Shell } from "./frame/shell.js";
+import { showKnown } from "./frame/show-known.js";
 import { signIn } from "./frame/sign-in.js";
 import { createStrangers } from "./frame/strangers.js";
 import { UnsavedText } from "./frame/unsaved-text.js";
@@ -150,7 +150,16 @@ class App {
     this.#palette = this.#createPalette();
     this.#shell = this.#build();
     this.#firstRun = new FirstRun(this.#shell.setupRoot, () => this.#world());
-    this.#watch();
+    showKnown(store, {
+      shell: this.#shell,
+      firstRun: this.#firstRun,
+      banners: this.#banners,
+      rail: this.#rail,
+      strangers: this.#strangers,
+    });
+    store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
+      if (nextAttemptAt !== undefined) this.#isConnected = false;
+    });
   }
 
   get element(): HTMLElement {
@@ -225,31 +234,6 @@ class App {
       },
     };
     return new PaletteOpener(world, (error) => this.#failed(error));
-  }
-
-  #watch(): void {
-    this.#store.watch(["status"], ({ status }) => {
-      if (status === undefined) return;
-      this.#shell.showModel(status);
-      this.#firstRun.show(status.needsModel);
-      this.#banners.showProblems(status.problems);
-    });
-    this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
-      if (nextAttemptAt !== undefined) this.#isConnected = false;
-      this.#banners.showOffline(nextAttemptAt);
-    });
-    this.#store.watch(["inbox"], ({ inbox }) => {
-      const { count, items } = inbox ?? { count: 0, items: [] };
-      this.#rail.badge("inbox", count);
-      this.#shell.showWaiting(count);
-      this.#strangers.show(items);
-    });
-    this.#store.watch(["session", "chats"], ({ session, chats }) => {
-      if (session === undefined) return;
-      const { view, pending } = session;
-      const isEmpty = view.items.length === 0 && pending.length === 0 && !session.isLoading;
-      this.#shell.showSession({ title: chatTitle(session, chats), isEmpty });
-    });
   }
 
   /** Shows a chat; the address follows. */

@@ -13,7 +13,7 @@ import { offerOf } from "./ending/retry.js";
 import { textForChat } from "./ending/silence.js";
 import { isReadByOwner, queuedReplies } from "./own-words.js";
 import { type EarlierAttempts, readEarlierAttempts } from "./resume.js";
-import { asAnswered } from "./retry/retried.js";
+import { asAnswered } from "./retry/as-asked.js";
 import type { BuryScope } from "./scope.js";
 import { leaveStanding, noticeBeside } from "./standing-words.js";
 import { TurnLog } from "./turn-log.js";

@@ -8,7 +8,8 @@ import { toFreshStart } from "../session-state.js";
 import { beginAttempt } from "./attempt.js";
 import type { LoopEnd } from "./ending/loop-end.js";
 import type { LiveTurn } from "./live-turn.js";
-import { asAsked, retriedBy } from "./retry/retried.js";
+import { asAsked } from "./retry/as-asked.js";
+import { retriedBy } from "./retry/retried.js";
 import { addedMessages, firstMessage } from "./user-message.js";
 
 /** What shapes a turn's answers besides the session. */

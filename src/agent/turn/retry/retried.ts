@@ -1,4 +1,3 @@
-import type { InboundMessage } from "../../../bus/messages.js";
 import type { FailedTurn } from "../../../events/retries/trail.js";
 import type { LiveTurn } from "../live-turn.js";
 
@@ -11,16 +10,4 @@ export function retriedBy({ scope }: Pick<LiveTurn, "scope">): FailedTurn | unde
 /** Something has come in between since it was asked for: there is nothing left to try again. */
 export function isOutdated(turn: Pick<LiveTurn, "scope">): boolean {
   return turn.scope.delivery.work.body.retry !== undefined && retriedBy(turn) === undefined;
-}
-
-/** The message as its answer is sent: it may be shown below what was asked. */
-export function asAnswered(message: InboundMessage, retried: FailedTurn | undefined): InboundMessage {
-  return retried === undefined ? message : { ...message, content: retried.message.content };
-}
-
-/** The message as its sender wrote it. */
-export function asAsked(message: InboundMessage, retried: FailedTurn | undefined): InboundMessage {
-  if (retried === undefined) return message;
-  const { id, content, attachments, quoted } = retried.message;
-  return { ...message, id, content, attachments, quoted };
 }
