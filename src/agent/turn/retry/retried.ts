@@ -13,11 +13,6 @@ export function isOutdated(turn: Pick<LiveTurn, "scope">): boolean {
   return turn.scope.delivery.work.body.retry !== undefined && retriedBy(turn) === undefined;
 }
 
-/** The message as its answer is sent: it may be shown below what was asked. */
-export function asAnswered(message: InboundMessage, retried: FailedTurn | undefined): InboundMessage {
-  return retried === undefined ? message : { ...message, content: retried.message.content };
-}
-
 /** The message as its sender wrote it. */
 export function asAsked(message: InboundMessage, retried: FailedTurn | undefined): InboundMessage {
   if (retried === undefined) return message;
