@@ -32,7 +32,7 @@ import { playTools } from "./played-tools.js";
 import type { RecordedTurn } from "./recorded-turn.js";
 
 const pageSize = 1000;
-/** What is written at once: anyone else who uses this process waits no longer than for one such page. */
+/** What is written at once: others in this process wait no longer than for one such page. */
 const pageCharacters = 2 * 1024 * 1024;
 /** Of a turn in which nothing is waited for. */
 const limitMs = 60_000;

@@ -64,8 +64,8 @@ class App {
   readonly #conversation: Conversation;
   readonly #chats: Chats;
   readonly #inbox: Inbox;
-  readonly #banners = createBanners(() => this.#connection.retryNow());
   readonly #onDevice = new OnDevice(this.#store, this.#api, (id) => this.#goToPane("inbox", id));
+  readonly #banners = createBanners(() => this.#connection.retryNow(), this.#onDevice.lastUpdated);
   readonly #panes = new PaneOpener({
     root: () => this.#shell.paneRoot,
     world: () => this.#world(),

@@ -3,6 +3,7 @@ import type { InboundMessage } from "../../bus/messages.js";
 import type { Work } from "../../engine/engine.js";
 import { noUsage, type Usage } from "../../events/content.js";
 import type { EventDraft } from "../../events/event.js";
+import type { FailedTurn } from "../../events/retries/trail.js";
 import { newId } from "../../util/ids.js";
 import type { ChatPorts } from "../ports.js";
 import type { TurnLog } from "./turn-log.js";
@@ -44,6 +45,11 @@ export function isReadByOwner({ isOwner }: Pick<ChatPorts, "isOwner">, message: 
   return answersTo === undefined
     ? isOwner(message.channel, message.senderId)
     : isOwner(answersTo.channel, answersTo.chatId);
+}
+
+/** The message as its answer is sent: it may be shown below what was asked. */
+export function asAnswered(message: InboundMessage, retried: FailedTurn | undefined): InboundMessage {
+  return retried === undefined ? message : { ...message, content: retried.message.content };
 }
 
 export function queuedReplies(log: TurnLog, replies: readonly Work<"outbound">[]): EventDraft[] {

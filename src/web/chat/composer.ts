@@ -53,6 +53,7 @@ export class Composer {
   readonly #hint = h("p", { class: "hint" });
   readonly #speech = h("p", { class: "speech", role: "status" });
   #activity: Activity = "idle";
+  #isOnline = true;
 
   constructor(actions: ComposerActions) {
     this.#actions = actions;
@@ -102,6 +103,12 @@ export class Composer {
     this.#update();
   }
 
+  showConnection(isOnline: boolean): void {
+    if (!isOnline) saveFocus([this.#stop], this.#area);
+    this.#isOnline = isOnline;
+    this.#update();
+  }
+
   focus(): void {
     focusToWrite(this.#area);
   }
@@ -139,7 +146,8 @@ export class Composer {
     const isEmpty = area.value.trim() === "" && outgoing.length === 0;
     const isWorking = this.#activity === "working";
     this.#send.disabled = isEmpty;
-    this.#stop.hidden = this.#activity === "idle";
+    // Nobody would hear it.
+    this.#stop.hidden = this.#activity === "idle" || !this.#isOnline;
     this.#add.hidden = !isWorking || isEmpty;
     this.#instead.hidden = !isWorking || isEmpty;
     setText(this.#hint, chatWords.t(hints[this.#activity]));

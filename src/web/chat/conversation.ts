@@ -38,6 +38,8 @@ export class Conversation {
   readonly #keptDrafts: Drafts;
   /** Of the chats that were open, with files that may be under way. */
   readonly #drafts = new Map<string, MessageDraft>();
+  /** Copies of chats as they were before, by chat and event: one is made once. */
+  readonly #copies = new Map<string, Promise<string>>();
   #key: string | undefined;
 
   constructor(options: ConversationOptions) {
@@ -57,6 +59,9 @@ export class Conversation {
       retryTurn: async (turnId) => await chat.session?.retryTurn(turnId),
       loadFile: (path) => chat.session?.loadFile(path) ?? Promise.reject(new Error("No conversation is open.")),
       replace: (item, text) => this.#replace(item, text),
+      showEarlier: (seq) => {
+        this.#earlier(seq).then(open).catch(onFailure);
+      },
       branch: (seq, text) => {
         this.#branch(seq, text).then(open).catch(onFailure);
       },
@@ -83,6 +88,7 @@ export class Conversation {
     this.#plan = createPlanPanel({ send: (text) => send({ text, mode: undefined, files: [] }), announce });
     store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
       this.#transcript.refresh();
+      this.#composer.showConnection(nextAttemptAt === undefined);
       if (nextAttemptAt === undefined) this.#composer.resume();
     });
     // What is open above the chat takes the key for itself.
@@ -141,6 +147,7 @@ export class Conversation {
   forget(key: string): void {
     this.#drafts.delete(key);
     this.#keptDrafts.forget(key);
+    void this.#forgetCopy(key);
   }
 
   /** Another tab has sent just this. */
@@ -178,6 +185,21 @@ export class Conversation {
     });
     this.#transcript.stick();
     this.focus();
+  }
+
+  #earlier(seq: number): Promise<string> {
+    const place = `${this.#key} ${seq}`;
+    const known = this.#copies.get(place);
+    if (known !== undefined) return known;
+    const copy = this.#branch(seq, undefined);
+    this.#copies.set(place, copy);
+    copy.catch(() => this.#copies.delete(place));
+    return copy;
+  }
+
+  async #forgetCopy(key: string): Promise<void> {
+    for (const [place, copy] of this.#copies)
+      if ((await copy.catch(() => undefined)) === key) this.#copies.delete(place);
   }
 
   async #branch(seq: number, text: string | undefined): Promise<string> {

@@ -136,7 +136,7 @@ function noticeView(retryTurn: RetryTurn): ItemView<NoticeItem> {
   };
 }
 
-function dividerView({ branch }: Pick<MessageWorld, "branch">): ItemView<DividerItem> {
+function dividerView({ showEarlier }: Pick<MessageWorld, "showEarlier">): ItemView<DividerItem> {
   const text = h("span");
   const element = h("div", { class: "divider", role: "separator" }, text);
   return {
@@ -146,7 +146,7 @@ function dividerView({ branch }: Pick<MessageWorld, "branch">): ItemView<Divider
       if (earlierSeq === undefined || element.childElementCount > 1) return;
       const show = h(
         "button",
-        { type: "button", class: "link", onclick: () => branch(earlierSeq) },
+        { type: "button", class: "link", onclick: () => showEarlier(earlierSeq) },
         actionWords.t("earlier"),
       );
       // What is in a separator is not read out.

@@ -14,7 +14,8 @@ import { ReadingPosition } from "./reading/reading-position.js";
 import { chatWords } from "./words.js";
 import { WorkingLine } from "./working-line.js";
 
-interface TranscriptActions extends Pick<MessageWorld, "loadFile" | "replace" | "branch" | "retryTurn"> {
+interface TranscriptActions
+  extends Pick<MessageWorld, "loadFile" | "replace" | "branch" | "showEarlier" | "retryTurn"> {
   retry(messageId: string): void;
   drop(messageId: string): void;
   /** False: what is not sent waits for the gateway. */
@@ -136,13 +137,14 @@ export class Transcript {
   }
 
   #world(): MessageWorld {
-    const { loadFile, replace, branch, retryTurn, onFailure } = this.#actions;
+    const { loadFile, replace, branch, showEarlier, retryTurn, onFailure } = this.#actions;
     const items = (): readonly Item[] => this.#shown?.view.items ?? [];
     const again = (asked: UserItem): void => void replace(asked, asked.text).catch(onFailure);
     return {
       loadFile,
       replace,
       branch,
+      showEarlier,
       retryTurn,
       openTimeline: (turnId) => {
         location.hash = timelineHash(this.#shown?.view.sessionKey ?? "", turnId);
@@ -193,7 +195,7 @@ export class Transcript {
       const said = this.#days.between(view.items, start, end, (items) => this.#views.elementsOf(items));
       setChildren(this.#list, [...said, ...(hasBelow ? [] : this.#pendingViews.elementsOf(pending))]);
       this.#older.hidden = hasAbove || (!hasOlder && !isLoading);
-      this.#working.show(hasBelow ? undefined : view);
+      this.#working.show(hasBelow ? undefined : view, this.#actions.isOnline());
     });
   }
 }

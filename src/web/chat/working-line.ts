@@ -22,6 +22,8 @@ export class WorkingLine {
   #view: ViewState | undefined;
   /** By the clock of this browser: the gateway's may be another. */
   #quietSince = 0;
+  /** Since when the gateway is away; undefined while it is there. */
+  #awaySince: number | undefined;
   #tick: ReturnType<typeof setInterval> | undefined;
 
   constructor() {
@@ -30,7 +32,8 @@ export class WorkingLine {
     this.show(undefined);
   }
 
-  show(view: ViewState | undefined): void {
+  show(view: ViewState | undefined, isOnline = true): void {
+    this.#awaySince = isOnline ? undefined : (this.#awaySince ?? Date.now());
     const isHidden = view === undefined || !isWorking(view);
     if (isHidden || this.element.hidden || view.lastAt !== this.#view?.lastAt) this.#quietSince = sinceOf(view);
     this.#view = view;
@@ -42,7 +45,7 @@ export class WorkingLine {
 
   #draw(): void {
     const view = this.element.hidden ? undefined : this.#view;
-    setText(this.#text, view === undefined ? "" : sentenceOf(view, this.#quietSince));
+    setText(this.#text, view === undefined ? "" : sentenceOf(view, this.#quietSince, this.#awaySince));
   }
 }
 
@@ -52,13 +55,17 @@ function sinceOf(view: ViewState | undefined): number {
   return Number.isNaN(at) ? Date.now() : Math.min(at, Date.now());
 }
 
-function sentenceOf({ agentState }: ViewState, quietSince: number): string {
+function sentenceOf({ agentState }: ViewState, quietSince: number, awaySince: number | undefined): string {
+  if (awaySince !== undefined) return chatWords.t("gatewayAway", { since: timeOf(awaySince) });
   const state = Object.hasOwn(stateWords, agentState) ? stateWords[agentState as keyof typeof stateWords] : "working";
   const quietMs = Date.now() - quietSince;
   if (quietMs < silenceMs) return chatWords.t(state);
-  const since = new Date(quietSince).toLocaleTimeString(localeOfPage());
-  const values = { time: durationOf(Math.floor(quietMs / 1000) * 1000), since };
+  const values = { time: durationOf(Math.floor(quietMs / 1000) * 1000), since: timeOf(quietSince) };
   if (agentState === "awaiting_human") return chatWords.t("youSilent", values);
   if (agentState === "awaiting_tool_result") return chatWords.t("toolSilent", values);
   return chatWords.t("modelSilent", values);
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toLocaleTimeString(localeOfPage());
 }

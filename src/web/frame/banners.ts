@@ -11,10 +11,11 @@ export interface Banners {
   showFailure(text: string): void;
 }
 
-export function createBanners(retryNow: () => void): Banners {
+/** `lastUpdated` says beside it how old what is shown is. */
+export function createBanners(retryNow: () => void, lastUpdated: HTMLElement): Banners {
   const offlineText = h("span");
   const retry = h("button", { type: "button", class: "link", onclick: retryNow }, frameWords.t("tryNow"));
-  const offline = h("div", { class: "banner offline", role: "status" }, offlineText, retry);
+  const offline = h("div", { class: "banner offline", role: "status" }, offlineText, lastUpdated, retry);
   const problemList = h("div", { class: "problems" });
   const failures = h("div", { role: "alert" });
   const dismissed = new Set<string>();

@@ -4,7 +4,7 @@ import { momentOf } from "../parts/format.js";
 
 /** Says how old it is what is shown without the gateway. */
 export function createLastUpdated(): { readonly element: HTMLElement; show(at: number | undefined): void } {
-  const element = h("div", { class: "banner last-updated", role: "status", hidden: true });
+  const element = h("span", { class: "last-updated", hidden: true });
   return {
     element,
     show(at) {

@@ -21,8 +21,13 @@ export class OnDevice {
     this.#worker = new PageWorker({ onNewVersion: () => this.#newVersion.show(), onOpenInbox });
   }
 
+  /** For the line that says that the gateway is away. */
+  get lastUpdated(): HTMLElement {
+    return this.#lastUpdated.element;
+  }
+
   get banners(): readonly HTMLElement[] {
-    return [this.#lastUpdated.element, this.#newVersion.element];
+    return [this.#newVersion.element];
   }
 
   /** There is a connection, so somebody is signed in. */

@@ -176,6 +176,8 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
       await waitForText(answer, "n10 ");
       cut();
       await page.getByText(/^Offline/).waitFor();
+      await page.getByText(/^The gateway is away since \d/).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Stop", exact: true }).count(), 0);
       isReachable = true;
       const assertWhole = async (): Promise<void> => {
         const numbers = ((await answer.textContent()) ?? "").trim().split(/\s+/);

@@ -6,6 +6,8 @@ export interface MessageActions {
   replace(item: UserItem, text: string): Promise<void>;
   /** Opens a chat of its own with all that was said up to this event; `text` is written there and not sent. */
   branch(seq: number, text?: string): void;
+  /** Opens the copy of the chat as it was up to an event. */
+  showEarlier(seq: number): void;
   /** Has the question of this answer answered again; absent where it was not one question. */
   answerAgain(item: AssistantItem): (() => void) | undefined;
 }

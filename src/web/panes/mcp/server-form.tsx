@@ -3,6 +3,7 @@ import { Action, Field } from "../parts/controls.js";
 import { SelectField } from "../parts/select-field.js";
 import { TextField } from "../setup/text-field.js";
 import type { PaneWorld } from "../world.js";
+import { NeedsToken } from "./needs-token.js";
 import { SecretFields } from "./secret-fields.js";
 import { addServer, changeServer, type Entry, isChanged, readServers, type Section, tryServer } from "./servers.js";
 import { mcpWords } from "./words.js";
@@ -44,6 +45,7 @@ export function ServerForm({ world, known, mark, onSaved }: FormProps) {
   };
   return (
     <div class="form">
+      <NeedsToken world={world} />
       {known === undefined ? (
         <>
           <TextField label={t("name")} hint={t("nameHint")} value={entry.name} set={(name) => set({ name })} />

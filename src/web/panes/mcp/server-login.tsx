@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
 import { TextField } from "../setup/text-field.js";
 import type { PaneWorld } from "../world.js";
+import { NeedsToken } from "./needs-token.js";
 import { beginLogin, endLogin, finishLogin, type Login, loginState } from "./servers.js";
 import { mcpWords } from "./words.js";
 
@@ -34,12 +35,15 @@ export function ServerLogin({
   };
   if (login?.state !== "waiting")
     return (
-      <div class="card-line">
-        <Action run={async () => show(await beginLogin(world.api, name))}>{t("logIn")}</Action>
-        <span role="status" class={login?.state === "failed" ? "problem-text" : "good-text"}>
-          {login === undefined ? "" : textOf(login)}
-        </span>
-      </div>
+      <>
+        <NeedsToken world={world} />
+        <div class="card-line">
+          <Action run={async () => show(await beginLogin(world.api, name))}>{t("logIn")}</Action>
+          <span role="status" class={login?.state === "failed" ? "problem-text" : "good-text"}>
+            {login === undefined ? "" : textOf(login)}
+          </span>
+        </div>
+      </>
     );
   return (
     <div class="this-is-me form">

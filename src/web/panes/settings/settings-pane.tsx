@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import { type PaneProps, panes } from "../list.js";
 import { Field, Section } from "../parts/controls.js";
 import type { PaneWorld } from "../world.js";
-import { type AllSettings, problemOf } from "./all-settings.js";
+import { type AllSettings, problemOf, type Setting } from "./all-settings.js";
 import { fieldWords, nameIn } from "./fields/words.js";
 import { WithSettings } from "./file-state.js";
 import { type Group, groupsOf, isFound, paneFor } from "./groups.js";
+import { rankOf } from "./rank.js";
 import { SettingsForm } from "./settings-form.js";
 import { type SaveChanges, useSettings } from "./use-settings.js";
 
@@ -34,8 +35,15 @@ function Groups({
 }) {
   const [wanted, setWanted] = useState("");
   const isSearching = wanted.trim() !== "";
-  const found = isSearching ? all.settings.filter((setting) => isFound(setting, wanted.trim())) : all.settings;
+  const rank = (setting: Setting): number => rankOf(setting, wanted.trim());
+  const found = isSearching
+    ? all.settings.filter((setting) => isFound(setting, wanted.trim())).sort((one, other) => rank(one) - rank(other))
+    : all.settings;
   const names = new Set(found.map(({ name }) => name));
+  const place = ({ settings }: Group): number => found.findIndex((setting) => settings.includes(setting));
+  const groups = isSearching
+    ? groupsOf(all.settings).toSorted((one, other) => place(one) - place(other))
+    : groupsOf(all.settings);
   const path = all.file.path;
   return (
     <>
@@ -54,7 +62,7 @@ function Groups({
       </p>
       {found.length === 0 ? <p class="muted">{t("nothing")}</p> : undefined}
       <div class="setting-groups">
-        {groupsOf(all.settings).map((group) => {
+        {groups.map((group) => {
           const shown = group.settings.filter(({ name }) => names.has(name));
           const isShown = shown.length > 0;
           return (
@@ -115,16 +123,18 @@ function GroupCard({
         </p>
       )}
       {wasOpened || isOpen ? (
-        <SettingsForm
-          world={world}
-          all={all}
-          group={id}
-          settings={settings.filter(({ name }) => shown.has(name))}
-          save={save}
-        />
+        <SettingsForm world={world} all={all} group={id} settings={inOrder(settings, shown)} save={save} />
       ) : undefined}
     </details>
   );
+}
+
+/** Those that are shown, the best first. */
+function inOrder(settings: readonly Setting[], shown: ReadonlySet<string>): readonly Setting[] {
+  const places = [...shown];
+  return settings
+    .filter(({ name }) => shown.has(name))
+    .sort((one, other) => places.indexOf(one.name) - places.indexOf(other.name));
 }
 
 function Unknown({ all: { unknown } }: { readonly all: AllSettings }) {

@@ -58,7 +58,7 @@ describe("what was seen of the page", { timeout: 120_000, skip: withoutChromium(
 
             await page.reload();
             await page.getByText("Answer 3").waitFor();
-            await page.getByText(/^You are offline\. This was last updated at \d/).waitFor();
+            await page.getByText(/^This was last updated at \d/).waitFor();
             await assertAccessible(page);
             await openChat(page, "greet me");
             await page.locator(".message.assistant .markdown").filter({ hasText: "friend" }).waitFor();
