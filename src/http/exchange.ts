@@ -21,7 +21,7 @@ export interface Exchange {
   readonly guard: Guard;
   /** Who asks. */
   readonly caller: Caller;
-  /** Aborts when the client goes away or the server stops. */
+  /** Aborts when the client goes away, its device is signed out, or the server stops. */
   readonly signal: AbortSignal;
   /** Counts this answer as a long-lived connection. @throws {RequestError} 503 when there are too many */
   holdOpen(): void;
@@ -80,7 +80,7 @@ export function sendFault(
 /** The request's body, checked. @throws {RequestError} 400, 413 */
 export function bodyOf<T>(exchange: Exchange, schema: z.ZodType<T>): Promise<T> {
   const { limits, timings } = exchange.settings;
-  return readJson(exchange.request, schema, { ...limits, ...timings });
+  return readJson(exchange.request, schema, { ...limits, ...timings, signal: exchange.signal });
 }
 
 /** The same where a request without a body counts as one with an empty object. */
@@ -90,9 +90,18 @@ export async function optionalBodyOf<T>(exchange: Exchange, schema: z.ZodType<T>
   return isEmpty ? checked({}, schema) : await bodyOf(exchange, schema);
 }
 
-/** The revision that a change was made from, where the client has named one. */
+/**
+ * The revision that a change was made from, where the client has named one.
+ *
+ * @throws {RequestError} 412 for anything but one revision: who names something wants no overwriting
+ */
 export function revisionOf({ request }: Pick<Exchange, "request">): string | undefined {
-  return /^\s*(?:W\/)?"?([0-9a-f]+)"?\s*$/.exec(request.headers["if-match"] ?? "")?.[1];
+  const header = request.headers["if-match"];
+  if (header === undefined) return undefined;
+  const revision = /^\s*(?:W\/)?"?([0-9a-f]+)"?\s*$/.exec(header)?.[1];
+  if (revision !== undefined) return revision;
+  const message = "If-Match takes one revision, the ETag of what you have read. Nothing was changed.";
+  throw new RequestError(message, { status: 412, code: "changed" });
 }
 
 /** A part of the path that the route's pattern names. */

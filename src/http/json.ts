@@ -24,6 +24,8 @@ export function requireJsonIfBody(request: IncomingMessage): void {
 export interface BodyLimits {
   readonly maxBodyBytes: number;
   readonly requestTimeoutMs: number;
+  /** Ends the reading: who sends the rest may not do so any more. */
+  readonly signal: AbortSignal;
 }
 
 /** @throws {RequestError} 413 too large, 408 too slow, 400 when it is not JSON or does not fit the schema */
@@ -57,10 +59,11 @@ async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<s
  * Hands the body on as it arrives; what `take` throws ends the reading.
  *
  * @throws {RequestError} 413 too large, 408 too slow, 400 when it was cut off
+ * @throws the reason of the signal
  */
 export async function readChunks(
   request: IncomingMessage,
-  { maxBodyBytes: maxBytes, requestTimeoutMs }: BodyLimits,
+  { maxBodyBytes: maxBytes, requestTimeoutMs, signal }: BodyLimits,
   take: (chunk: Buffer) => void,
 ): Promise<void> {
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
@@ -68,6 +71,8 @@ export async function readChunks(
   let isOver = false;
   const tooSlow = new RequestError("The request took too long to arrive.", { status: 408, code: "timeout" });
   let timer: NodeJS.Timeout | undefined;
+  let onAbort = (): void => {};
+  signal.throwIfAborted();
   // Listeners rather than iteration: leaving a loop would cut the connection before the answer is out.
   await new Promise<void>((resolve, reject) => {
     request.on("data", (chunk: Buffer) => {
@@ -82,6 +87,8 @@ export async function readChunks(
       }
     });
     timer = setTimeout(() => reject(tooSlow), requestTimeoutMs);
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
     request.once("end", resolve);
     request.once("error", reject);
     request.once("close", () =>
@@ -90,7 +97,9 @@ export async function readChunks(
   }).finally(() => {
     isOver = true;
     clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
   });
+  signal.throwIfAborted();
 }
 
 /** Counts brackets outside of strings, so that nothing recursive ever sees what is too deep. */

@@ -175,7 +175,13 @@ class Handler implements RequestHandler {
     // A streamed answer to a post is a request like any other; who gets a stream stays.
     const client = request.method === "GET" ? "sse" : undefined;
     const holdOpen = (): void => void response.once("close", slots.take(client));
-    await route.handle({ request, response, target, params, api, settings, guard, caller, signal, holdOpen });
+    const isSignedOut = (): boolean => device !== undefined && !api.devices.isKnown(device.id);
+    try {
+      signal.throwIfAborted();
+      await route.handle({ request, response, target, params, api, settings, guard, caller, signal, holdOpen });
+    } catch (error) {
+      throw signal.aborted && isSignedOut() ? signedOut(error) : error;
+    }
   }
 
   /** Who has no token is not told which paths exist. */
@@ -187,6 +193,11 @@ class Handler implements RequestHandler {
       throw error;
     }
   }
+}
+
+function signedOut(cause: unknown): RequestError {
+  const message = "This device was signed out while its request was under way. Sign in again.";
+  return new RequestError(message, { status: 401, code: "unauthorized", cause });
 }
 
 /** Not for ever: the path may be changed. */

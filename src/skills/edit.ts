@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { lstat, readFile, rename, rm, stat, unlink } from "node:fs/promises";
+import { lstat, realpath, rename, rm, unlink } from "node:fs/promises";
 import path from "node:path";
 import { messageOf, RequestError } from "../errors.js";
 import { InOrder } from "../util/async/in-order.js";
 import { codeOf } from "../util/error-code.js";
-import { readOnly, resolveReal } from "../util/files/real-path.js";
+import { openReal, resolveReal } from "../util/files/real-path.js";
 import { writeReal } from "../util/files/write-real.js";
 import { newId } from "../util/ids.js";
 import type { SkillSummary } from "./skill.js";
@@ -31,7 +31,7 @@ const maxBytes = 512 * 1024;
 
 /**
  * Changes the skills of one workspace as their owner says. What lies behind a link that leads out of the skills folder is
- * read but never changed: other programs may use it.
+ * neither shown nor changed here.
  */
 export class SkillEdits {
   readonly #root: string;
@@ -42,10 +42,14 @@ export class SkillEdits {
   }
 
   /** @throws {RequestError} 409 when the file cannot be read, 413 when it is too long to be changed here */
-  async read({ name, path: file }: Found): Promise<SkillText> {
+  async read({ name, source, path: file }: Found): Promise<SkillText> {
     try {
-      if ((await stat(file)).size > maxBytes) throw tooLarge(name);
-      const text = await readFile(file, { encoding: "utf8", flag: readOnly });
+      // The assistant can write the skills of its workspace: a link of theirs must not show any file of this machine.
+      const isOwn = source !== "bundled" && source !== "user";
+      const real = isOwn ? (await this.#inside(name, file)).path : await realpath(file);
+      await using handle = await openReal(real, { alone: isOwn });
+      if ((await handle.stat()).size > maxBytes) throw tooLarge(name);
+      const text = await handle.readFile("utf8");
       return { text, revision: createHash("sha256").update(text).digest("hex").slice(0, 32) };
     } catch (error) {
       throw error instanceof RequestError ? error : wrongState(`${file} cannot be read: ${messageOf(error)}.`);

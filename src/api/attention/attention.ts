@@ -11,6 +11,8 @@ export interface AttentionPorts {
   /** @throws where nothing of this gateway may go to this address */
   readonly assertReachable: (endpoint: URL) => Promise<void>;
   readonly isPoint: (bytes: Buffer) => boolean;
+  /** True for a device that is signed out. */
+  readonly isStrange: (device: string) => boolean;
   readonly now: () => number;
 }
 
@@ -28,7 +30,7 @@ export class Attention implements AttentionApi {
   }
 
   async subscribe(request: PushRequest, device: string): Promise<void> {
-    const { subscriptions, now } = this.#ports;
+    const { subscriptions, now, isStrange } = this.#ports;
     const { endpoint, p256dh, auth, replaces } = request;
     await this.#check(request);
     const before = subscriptions.find(replaces ?? endpoint);
@@ -39,6 +41,11 @@ export class Attention implements AttentionApi {
     const since = own.since ?? now();
     const senderKey = await this.pushKey();
     await subscriptions.put({ endpoint, p256dh, auth, device, language, quietNights, senderKey, since });
+    // Any step above may have taken long, and what a sign-out took away is there again then.
+    if (isStrange(device)) {
+      await subscriptions.removeOf((each) => each.device === device);
+      throw new RequestError("This device was signed out. Sign in again.", { status: 401, code: "unauthorized" });
+    }
     if (replaces !== undefined && replaces !== endpoint && before?.device === device)
       await subscriptions.remove(replaces);
   }

@@ -18,6 +18,8 @@ export interface InboxPushPorts {
   readonly send: (to: Subscription, content: PushContent, signal: AbortSignal) => Promise<PushOutcome>;
   /** Of each thing that waits, whether it was pushed. */
   readonly pushed: Records;
+  /** True for a device that is signed out. */
+  readonly isStrange: (device: string) => boolean;
   readonly mask: (text: string) => string;
   readonly now: () => number;
   readonly log: Logger;
@@ -117,6 +119,7 @@ export class InboxPushes {
   async #send(to: Subscription, item: InboxItem): Promise<void> {
     const { send, subscriptions, mask, now, log } = this.#ports;
     const { language, quietNights, endpoint, device } = to;
+    if (this.#ports.isStrange(device)) return await subscriptions.remove(endpoint);
     const plain = Buffer.from(JSON.stringify({ ...noticeOf(item, mask), language, quietNights }));
     const isUrgent = item.kind === "question" || item.kind === "approval";
     const leftMs = "expiresAt" in item ? Date.parse(item.expiresAt) - now() : Number.POSITIVE_INFINITY;

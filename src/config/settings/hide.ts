@@ -1,13 +1,16 @@
-import { isSecretKey } from "../faults/wording.js";
 import { isObject } from "../substitute.js";
 
 /** Used instead of a secret. Anyone who sends it back leaves the secret as it is. */
 export const hidden = "********";
 
+const words = "key|token|secret|password|passphrase|pass_phrase|sig|signature|credential|cookie";
 /** Values of addresses and of arguments that are named like a secret: `?api_key=…`, `--token=…`. */
-const named = /((?:[?&]|^--?)[\w-]*(?:key|token|secret|password)=)[^&#\s]+/gi;
+const named = new RegExp(String.raw`((?:[?&#]|^--?)[\w-]*(?:${words})=)[^&#\s]+`, "gi");
+const login = /\b((?:Bearer|Basic) )\S+/gi;
+const header = /^((?:--header|-H)=?)(?!$).+$/s;
 const password = /(:\/\/[^/\s:@]*:)[^/\s@]+(?=@)/g;
-const nextIsSecret = /^--?[\w-]*(?:key|token|secret|password)$/i;
+const nextIsSecret = new RegExp(String.raw`^(?:-H|--?header|--?[\w-]*(?:${words}))$`, "i");
+const secretName = new RegExp(`(?:${words})$`, "i");
 const variable = /^\s*(?:\$\{\w+\})?\s*$/;
 
 /** A copy without secrets; `${NAME}` stays. @param secrets values that are secret wherever they occur */
@@ -16,7 +19,11 @@ export function withoutSecrets(value: unknown, secrets: readonly string[]): unkn
   const hideText = (text: string): string => {
     let shown = text;
     for (const secret of ordered) shown = shown.replaceAll(secret, hidden);
-    return shown.replace(password, `$1${hidden}`).replace(named, `$1${hidden}`);
+    return shown
+      .replace(password, `$1${hidden}`)
+      .replace(named, `$1${hidden}`)
+      .replace(login, `$1${hidden}`)
+      .replace(header, `$1${hidden}`);
   };
   const hide = (one: unknown, isSecret: boolean): unknown => {
     if (typeof one === "string") {
@@ -30,7 +37,7 @@ export function withoutSecrets(value: unknown, secrets: readonly string[]): unkn
     return Object.fromEntries(
       Object.entries(one).map(([key, entry]) => [
         key,
-        hide(entry, isSecret || isSecretKey(key) || key === "headers" || key === "env"),
+        hide(entry, isSecret || secretName.test(key) || key === "headers" || key === "env"),
       ]),
     );
   };

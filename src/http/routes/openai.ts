@@ -84,7 +84,8 @@ async function readConversation(x: Exchange): Promise<z.infer<typeof completionB
   const reader = new ConversationReader(x.settings.limits.maxBodyBytes);
   const { requestTimeoutMs, uploadTimeoutMs } = x.settings.timings;
   const isLarge = Number(x.request.headers["content-length"] ?? 0) > x.settings.limits.maxBodyBytes;
-  const limits = { maxBodyBytes: maxHistoryBytes, requestTimeoutMs: isLarge ? uploadTimeoutMs : requestTimeoutMs };
+  const timeoutMs = isLarge ? uploadTimeoutMs : requestTimeoutMs;
+  const limits = { maxBodyBytes: maxHistoryBytes, requestTimeoutMs: timeoutMs, signal: x.signal };
   await readChunks(x.request, limits, (chunk) => reader.take(chunk));
   const { rest, messages } = reader.end();
   const body = parseJson(rest, z.looseObject({}));

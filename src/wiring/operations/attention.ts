@@ -33,7 +33,8 @@ export async function openAttention(
   const subscriptions = new Subscriptions(await core.engine.records.open("push_subscription"));
   const key = keyOf(home, subscriptions);
   const resolve = resolverOf(live);
-  await subscriptions.removeOf(({ device }) => isStrange(device, live, devices));
+  const isGone = (device: string): boolean => isStrange(device, live, devices);
+  await subscriptions.removeOf(({ device }) => isGone(device));
   releases.defer(
     devices.onRemoved((id) => {
       subscriptions
@@ -53,6 +54,7 @@ export async function openAttention(
     send: async (to, content, signal) =>
       await sendPush(to, content, { resolve, isPublic, key: await key(), contact, now, firstRetryMs }, signal),
     pushed: await core.engine.records.open("pushed"),
+    isStrange: isGone,
     mask: freshMask(() => live.secrets),
     now,
     log,
@@ -64,7 +66,10 @@ export async function openAttention(
     if (!isSecure && found.some(({ address }) => isPublic(address)))
       throw new Error(`${hostname} can only be reached by https.`);
   };
-  return { api: new Attention({ presence, subscriptions, key, assertReachable, isPoint, now }), presence };
+  return {
+    api: new Attention({ presence, subscriptions, key, assertReachable, isPoint, isStrange: isGone, now }),
+    presence,
+  };
 }
 
 /** Read or made when it is first needed. Subscriptions for another key than this one are of no use. */

@@ -15,7 +15,7 @@ import type { Config } from "../../config/schema.js";
 import { absentChannels } from "../../config/schema.js";
 import { applied, editsFor } from "../../config/settings/edits.js";
 import { assertMayChange } from "../../config/settings/guarded.js";
-import { hidden } from "../../config/settings/hide.js";
+import { hidden, withoutSecrets } from "../../config/settings/hide.js";
 import { assertSecretsStay } from "../../config/settings/secrets-stay.js";
 import { SettingsFile } from "../../config/settings/settings-file.js";
 import { WorkspaceFiles } from "../../config/settings/workspace-files.js";
@@ -153,7 +153,7 @@ function withoutEnd(address: string | undefined): string | undefined {
 }
 
 function withoutLogin(address: string): string {
-  return address.replace(/(:\/\/)[^/\s@]*@/, "$1");
+  return String(withoutSecrets(address.replace(/(:\/\/)[^/\s@]*@/, "$1"), []));
 }
 
 function channelsOf(states: readonly ChannelStatus[], written: unknown): readonly ChannelView[] {

@@ -294,6 +294,24 @@ test("a file of the workspace is written only as the one that was read", async (
   assert.equal((await place.call("PUT", route, { content: "Be brief.\n" }, { "if-match": saved.etag })).status, 200);
 });
 
+test("an If-Match that is not one revision overwrites nothing", async () => {
+  await using place = await openPlace();
+  const { etag } = await place.all();
+  const file = await place.call("GET", "/api/workspace-file/SOUL.md");
+  for (const header of ["*", `${etag}, "0123"`, `"00", ${etag}`, '"not-a-revision"', "", '""']) {
+    const set = await place.set([{ path: ["log", "level"], value: "warn" }], header);
+    assert.deepEqual([set.status, set.answer.code], [412, "changed"], header);
+    for (const [route, body] of [
+      ["/api/config", { log: { level: "warn" } }],
+      ["/api/workspace-file/SOUL.md", { content: "Be loud.\n" }],
+    ] as const)
+      assert.equal((await place.call("PUT", route, body, { "if-match": header })).status, 412, `${route} ${header}`);
+  }
+  assert.equal(await place.text(), written);
+  assert.equal((await place.call("GET", "/api/workspace-file/SOUL.md")).etag, file.etag);
+  assert.equal((await place.set([{ path: ["log", "level"], value: "warn" }], `W/${etag}`)).status, 200);
+});
+
 test("settings are the owner's: nobody reads or writes them without the token, or from another page", async () => {
   await using place = await openPlace();
   for (const method of ["GET", "PUT"]) {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
@@ -100,4 +102,57 @@ test("guesses are among the problems of the status, and a base path counts from 
   const { url } = (await uploaded.json()) as { url: string };
   assert.match(url, /^\/assistant\/api\/uploads\//);
   assert.equal(await statusOf(url), 200, "what is uploaded below the path is found below it");
+});
+
+/** A request whose body waits: `100 Continue` says that the gateway has its head. */
+async function openRequest(gateway: TestGateway, method: string, path: string, headers: Record<string, string>) {
+  const { hostname, port } = new URL(urlOf(gateway));
+  const sent = request({ hostname, port, path, method, headers: { ...headers, expect: "100-continue" }, agent: false });
+  const answered = once(sent, "response").then(async ([response]: readonly IncomingMessage[]) => {
+    assert.ok(response);
+    response.resume();
+    await once(response, "end");
+    return response.statusCode;
+  });
+  const goOn = once(sent, "continue");
+  sent.flushHeaders();
+  await goOn;
+  return { sent, answered };
+}
+
+test("a request whose device is signed out while its body arrives is refused, and nothing of it counts", async () => {
+  await using model = await startFakeOpenAI({ answer: { text: "hello" } });
+  await using gateway = await startGateway({ config: openAIConfig(model.apiBase, { gateway: { token } }) });
+  const before = await readFile(join(gateway.home, "config.json"), "utf8");
+  const json = { "content-type": "application/json" };
+  const change = JSON.stringify({ changes: [{ path: ["log", "level"], value: "error" }] });
+  for (const { method, path, headers, body } of [
+    { method: "PUT", path: "/api/settings", headers: json, body: change },
+    { method: "POST", path: "/api/message", headers: json, body: '{"sessionKey":"webui:late","message":"hello"}' },
+    {
+      method: "POST",
+      path: "/v1/chat/completions",
+      headers: json,
+      body: '{"messages":[{"role":"user","content":"x"}]}',
+    },
+    { method: "POST", path: "/api/upload", headers: { "x-filename": "late.txt" }, body: "the text of a file" },
+  ]) {
+    const cookie = cookieOf(await postJson(`${urlOf(gateway)}/api/login`, { token, device: "Lost" }));
+    const own = { cookie, origin: urlOf(gateway), ...headers, "content-length": String(body.length) };
+    const { sent, answered } = await openRequest(gateway, method, path, own);
+    sent.write(body.slice(0, 10));
+    // A whole request of the same device: by then the first one is known, too.
+    assert.equal((await fetch(`${urlOf(gateway)}/api/status`, { headers: { cookie } })).status, 200);
+    const { devices } = gateway.gateway.api;
+    for (const { id } of await devices.list()) await devices.remove(id);
+    sent.end(body.slice(10));
+    assert.equal(await answered, 401, `${method} ${path}`);
+  }
+  assert.equal(await readFile(join(gateway.home, "config.json"), "utf8"), before);
+  assert.equal(model.requests.length, 0);
+  const files = await readdir(gateway.home, { recursive: true });
+  assert.deepEqual(
+    files.filter((file) => file.includes("late")),
+    [],
+  );
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../../../support/engine/engine-kit.js";
@@ -105,6 +105,19 @@ test("no name leads out of the skills folder, and nothing that lies elsewhere is
     assert.equal((await t.call("POST", "", { name })).status, 400, name);
   for (const path of ["/..%2F..%2Fconfig.json/file", "/%2e%2e/file", "/nothing/file"])
     assert.ok([400, 404].includes((await t.call("GET", path)).status), path);
+
+  await writeFile(join(elsewhere, "key.md"), doc("A secret of this machine."));
+  await mkdir(join(t.skills, "second"));
+  await symlink(join(elsewhere, "key.md"), join(t.skills, "second", "SKILL.md"));
+  await mkdir(join(t.skills, "third"));
+  await link(join(elsewhere, "key.md"), join(t.skills, "third", "SKILL.md"));
+  for (const name of ["linked", "second", "third"]) {
+    const shown = await t.call("GET", `/${name}/file`);
+    assert.ok(shown.status === 409 || (shown.status === 404 && name !== "linked"), `${name} ${shown.status}`);
+    assert.doesNotMatch(JSON.stringify(shown.answer), /Not here|A secret/);
+  }
+  await rm(join(t.skills, "second"), { recursive: true });
+  await rm(join(t.skills, "third"), { recursive: true });
 
   const { answer } = await t.call("PUT", "/linked/file", { text: doc("Changed.") });
   assert.match(answer.error, /is a link that leads to/);
