@@ -10,12 +10,12 @@ import { createInstallButton } from "./frame/install-button.js";
 import { changeLanguage, createLanguageButton } from "./frame/language-button.js";
 import type { Place } from "./frame/place.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
-import { followRoute, type Route, takeInvitation } from "./frame/route.js";
+import { takeInvitation } from "./frame/route.js";
 import { createShell, type Shell } from "./frame/shell.js";
 import { showKnown } from "./frame/show-known.js";
 import { signIn } from "./frame/sign-in.js";
 import { createStrangers } from "./frame/strangers.js";
-import { UnsavedText } from "./frame/unsaved-text.js";
+import { Way } from "./frame/way.js";
 import { frameWords } from "./frame/words.js";
 import { createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
@@ -34,7 +34,7 @@ import { Inbox } from "./panes/inbox/inbox.js";
 import { panes } from "./panes/list.js";
 import { PaneOpener } from "./panes/opener.js";
 import type { PaneWorld } from "./panes/world.js";
-import { ask, closeDialogs } from "./parts/dialogs.js";
+import { ask } from "./parts/dialogs.js";
 import { h } from "./parts/dom.js";
 import { OpenChat } from "./session/open-chat.js";
 import { ReadMarks } from "./session/read-marks.js";
@@ -60,7 +60,7 @@ class App {
   readonly #outbox: Outbox;
   readonly #keptDrafts: Drafts;
   readonly #chat: OpenChat;
-  readonly #route: Route;
+  readonly #way: Way;
   readonly #conversation: Conversation;
   readonly #chats: Chats;
   readonly #inbox: Inbox;
@@ -71,7 +71,6 @@ class App {
     world: () => this.#world(),
     isAway: () => this.#store.known.nextAttemptAt !== undefined,
   });
-  readonly #unsaved = new UnsavedText();
   readonly #strangers: ReturnType<typeof createStrangers>;
   readonly #shell: Shell;
   readonly #palette: PaletteOpener;
@@ -87,7 +86,6 @@ class App {
   #isConnected = false;
   #invitation = takeInvitation();
   #isAsking = false;
-  #shown: Place | undefined;
 
   constructor(kept: OutboxStore) {
     const store = this.#store;
@@ -112,7 +110,7 @@ class App {
     });
     this.#keptDrafts = new Drafts(kept, (key, text) => this.#conversation.onSentElsewhere(key, text));
     this.#chat = new OpenChat(this.#http, store, this.#outbox, { onLive: (event) => this.#onLive(event), onFailure });
-    this.#route = followRoute((place) => this.#onAddress(place));
+    this.#way = new Way((place) => this.#showPlace(place));
     this.#conversation = new Conversation({
       store,
       chat: this.#chat,
@@ -176,10 +174,9 @@ class App {
       if (error instanceof Unauthorized) return this.#signIn();
       // Not there yet: the connection goes on trying.
     }
-    const place = this.#route.place ?? { kind: "chat", key: this.#chat.freshKey() };
+    const place = this.#way.place ?? { kind: "chat", key: this.#chat.freshKey() };
     this.#connection.open();
-    this.#route.settle(place);
-    this.#showPlace(place);
+    this.#way.settle(place);
     if (place.kind === "chat") this.#conversation.focus();
     await this.#takeUp();
   }
@@ -239,10 +236,7 @@ class App {
   /** Shows a chat; the address follows. */
   #go(key: string, then: () => void = () => undefined): void {
     this.#shell.closeDrawer();
-    this.#unsaved.before(() => {
-      // At once: what is typed before a hashchange is told would go to the chat of before.
-      this.#route.go({ kind: "chat", key });
-      this.#showPlace({ kind: "chat", key });
+    this.#way.go({ kind: "chat", key }, () => {
       this.#conversation.focus();
       then();
     });
@@ -267,34 +261,18 @@ class App {
 
   #goToPane(id: string, argument = ""): void {
     this.#shell.closeDrawer();
-    const place: Place = { kind: "pane", id, argument };
-    this.#unsaved.before(() => {
-      this.#route.go(place);
-      this.#showPlace(place);
-    });
-  }
-
-  /** The back button, a link or the reader's typing has led to `place`. */
-  #onAddress(place: Place): void {
-    // Back to where the text is, until the reader says that it may go.
-    if (this.#unsaved.isHeld && this.#shown !== undefined) this.#route.go(this.#shown);
-    this.#unsaved.before(() => {
-      this.#route.go(place);
-      this.#showPlace(place);
-    });
+    this.#way.go({ kind: "pane", id, argument });
   }
 
   /** For the gateway, which wants to know who sees a question. */
   #placeName(): string {
-    const { place } = this.#route;
+    const { place } = this.#way;
     if (place?.kind === "pane") return place.id === "inbox" ? "inbox" : "";
     return this.#chat.session?.key ?? "";
   }
 
   #showPlace(place: Place): void {
     const pane = place.kind === "pane" ? panes.find(({ id }) => id === place.id) : undefined;
-    closeDialogs();
-    this.#shown = place;
     this.#rail.show(pane);
     this.#chats.element.hidden = place.kind === "pane" && pane?.area === "settings";
     this.#settings.element.hidden = pane?.area !== "settings";
@@ -322,7 +300,7 @@ class App {
       upload: (content, name) => this.#connection.upload(content, name, AbortSignal.timeout(uploadMs)),
       openPane: (id, argument) => this.#goToPane(id, argument),
       ask,
-      holdUnsaved: () => this.#unsaved.hold(),
+      holdUnsaved: () => this.#way.hold(),
       refreshStatus: () => void this.#connection.readStatus().catch((error: unknown) => this.#failed(error)),
       announce: (text) => this.#shell.announce(text),
       failed: (error) => this.#failed(error),
@@ -397,11 +375,10 @@ class App {
 
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
   async #onSignedOut(): Promise<void> {
-    this.#panes.clear();
     this.#connection.close();
     this.#isConnected = false;
     await Promise.allSettled([this.#kept.clear(), this.#onDevice.leave()]);
-    this.#route.clear();
+    this.#way.clear();
     location.reload();
   }
 }
