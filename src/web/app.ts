@@ -8,14 +8,14 @@ import { createChatHead } from "./frame/chat-head.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";
 import { changeLanguage, createLanguageButton } from "./frame/language-button.js";
-import type { Place } from "./frame/place.js";
+import type { Place } from "./frame/places/place.js";
+import { takeInvitation } from "./frame/places/route.js";
+import { Way } from "./frame/places/way.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
-import { takeInvitation } from "./frame/route.js";
 import { createShell, type Shell } from "./frame/shell.js";
 import { showKnown } from "./frame/show-known.js";
 import { signIn } from "./frame/sign-in.js";
 import { createStrangers } from "./frame/strangers.js";
-import { Way } from "./frame/way.js";
 import { frameWords } from "./frame/words.js";
 import { createApi, Unauthorized } from "./gateway/api.js";
 import { Connection } from "./gateway/connection.js";
@@ -148,16 +148,7 @@ class App {
     this.#palette = this.#createPalette();
     this.#shell = this.#build();
     this.#firstRun = new FirstRun(this.#shell.setupRoot, () => this.#world());
-    showKnown(store, {
-      shell: this.#shell,
-      firstRun: this.#firstRun,
-      banners: this.#banners,
-      rail: this.#rail,
-      strangers: this.#strangers,
-    });
-    store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
-      if (nextAttemptAt !== undefined) this.#isConnected = false;
-    });
+    this.#watch();
   }
 
   get element(): HTMLElement {
@@ -231,6 +222,19 @@ class App {
       },
     };
     return new PaletteOpener(world, (error) => this.#failed(error));
+  }
+
+  #watch(): void {
+    showKnown(this.#store, {
+      shell: this.#shell,
+      firstRun: this.#firstRun,
+      banners: this.#banners,
+      rail: this.#rail,
+      strangers: this.#strangers,
+    });
+    this.#store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
+      if (nextAttemptAt !== undefined) this.#isConnected = false;
+    });
   }
 
   /** Shows a chat; the address follows. */

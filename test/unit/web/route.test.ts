@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { hashOfPlace, placeOf } from "../../../src/web/frame/place.js";
+import { hashOfPlace, placeOf } from "../../../src/web/frame/places/place.js";
 
 describe("the address of the page", () => {
   test("names a chat, or a pane with what of it is open, and comes back the same", () => {

@@ -1,4 +1,4 @@
-import { hashOfPlace } from "../../frame/place.js";
+import { hashOfPlace } from "../../frame/places/place.js";
 
 /** What the timeline shows: a session's turns, or one turn. Without a session it asks which. */
 export interface TimelinePlace {

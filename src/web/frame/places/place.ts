@@ -1,4 +1,4 @@
-import { hashOf, sessionKeyFromHash } from "../session/session-key.js";
+import { hashOf, sessionKeyFromHash } from "../../session/session-key.js";
 
 /** What the page shows: a chat (`#webui:1234abcd`), or a pane with what it is about (`#/usage/30`). */
 export type Place =

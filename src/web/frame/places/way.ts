@@ -1,7 +1,7 @@
-import { ask, closeDialogs } from "../parts/dialogs.js";
+import { ask, closeDialogs } from "../../parts/dialogs.js";
+import { frameWords } from "../words.js";
 import type { Place } from "./place.js";
 import { followRoute, type Route } from "./route.js";
-import { frameWords } from "./words.js";
 
 const nothing = (): void => undefined;
 

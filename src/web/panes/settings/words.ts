@@ -1,3 +1,0 @@
-import { defineWords } from "../../words/words.js";
-
-export const settingsWords = defineWords({}, {});
