@@ -33,6 +33,11 @@ export function checkSend(request: SendRequest, { uploads, channels }: SendLimit
       `${request.sessionKey.slice(0, 80)} is not a chat on a channel that is on: the answer can be sent nowhere else. Leave alsoToChat out.`,
       { status: 400, code: "bad_request" },
     );
+  if (request.alsoToChat === true && request.content.trimStart().startsWith("/"))
+    throw new RequestError("What a command answers is not sent to a chat. Leave alsoToChat out.", {
+      status: 400,
+      code: "bad_request",
+    });
   if (request.content.trim() === "" && (request.attachments ?? []).length === 0)
     throw new RequestError("The message is empty", { status: 400, code: "bad_request" });
   if (request.content.length > maxMessageChars)

@@ -39,6 +39,13 @@ test("what is asked about it is asked on the page, and only what comes of it is 
   assert.equal(textsTo(w, "42").length, 1);
 });
 
+test("what a command answers is for who typed it: with alsoToChat it is refused", async () => {
+  await using w = await startWorld(() => ({ text: "never" }));
+  const { api } = w.gateway.gateway;
+  await assert.rejects(api.send({ sessionKey, content: " /usage", alsoToChat: true }), /not sent to a chat/);
+  assert.deepEqual(textsTo(w, "42"), []);
+});
+
 test("where there is no chat on a channel that is on, it is refused", async () => {
   await using w = await startWorld(() => ({ text: "never" }));
   for (const key of ["webui:one", "discord:7", "cron:one", "telegram:42:spawn:task_1"])

@@ -83,6 +83,8 @@ interface FileProps {
 interface Read {
   readonly content: string;
   readonly mark: string;
+  /** What is read again may be what it was before. */
+  readonly at: number;
 }
 
 function FileEditor(props: FileProps) {
@@ -90,11 +92,11 @@ function FileEditor(props: FileProps) {
   const file = useLoad(world, async (): Promise<Read> => {
     const answer = await world.api.response("GET", routeOf(name));
     const { content } = Object(await answer.json());
-    return { content: textIn(content), mark: answer.headers.get("etag") ?? "" };
+    return { content: textIn(content), mark: answer.headers.get("etag") ?? "", at: performance.now() };
   }, [name]);
   return (
     <WhenLoaded loaded={file}>
-      {(read) => <Editor {...props} key={read.mark} read={read} readAgain={file.reload} />}
+      {(read) => <Editor {...props} key={read.at} read={read} readAgain={file.reload} />}
     </WhenLoaded>
   );
 }
@@ -113,7 +115,7 @@ function Editor({
     try {
       const headers = { "if-match": written.mark };
       const answer = await world.api.response("PUT", routeOf(name), { content: typed }, { headers });
-      setWritten({ content: typed, mark: answer.headers.get("etag") ?? "" });
+      setWritten({ ...read, content: typed, mark: answer.headers.get("etag") ?? "" });
       setStale(false);
       world.announce(t("fileSaved"));
       onChanged();

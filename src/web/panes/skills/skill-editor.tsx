@@ -19,7 +19,7 @@ interface EditorProps {
 export function SkillEditor({ world, name, skill, onChanged }: EditorProps & { readonly name: string }) {
   const { t } = skillsWords;
   const [round, setRound] = useState(0);
-  const file = useLoad(world, () => readSkill(world.api, name), [name, round]);
+  const file = useLoad(world, async () => ({ ...(await readSkill(world.api, name)), round }), [name, round]);
   return (
     <>
       <button type="button" class="link back" onClick={() => world.openPane("skills")}>
@@ -41,7 +41,8 @@ export function SkillEditor({ world, name, skill, onChanged }: EditorProps & { r
         {(known) => (
           <>
             <TextOf
-              key={`${round} ${known.mark}`}
+              // Of what is there now, not of what is being read.
+              key={`${known.round} ${known.mark}`}
               world={world}
               file={known}
               skill={skill}
