@@ -50,7 +50,8 @@ function files(): readonly string[] {
 /** The line of our source that a place in a file comes from; undefined where it comes from a library. */
 function lineOf(map: SourceMap, line: number, column: number): string | undefined {
   const entry = map.findEntry(line, column);
-  if (!("originalSource" in entry)) return undefined;
+  // What comes from a library has a place, and no source.
+  if (!("originalSource" in entry) || entry.originalSource === undefined) return undefined;
   const path = join(scripts, entry.originalSource);
   return path.includes("/src/") && existsSync(path)
     ? readFileSync(path, "utf8").split("\n")[entry.originalLine]
