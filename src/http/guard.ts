@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import type { DevicesApi } from "../api/policy/devices-api.js";
 import { RequestError } from "../errors.js";
 import { isLoopback } from "../util/loopback.js";
+import { Proxies, type Source } from "../util/network/proxies.js";
 import { isSameSecret } from "../util/same-secret.js";
 import { WrongTokens } from "../util/wrong-tokens.js";
 import { browserName } from "./access/browser-name.js";
 import { cookieNameOf, cookiesNamed } from "./access/cookies.js";
 import { isOwnOrigin } from "./access/own-origins.js";
-import { Proxies, type Source } from "./access/proxies.js";
 import type { HttpSettings } from "./options.js";
 import type { Target } from "./target.js";
 

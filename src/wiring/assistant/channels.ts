@@ -5,6 +5,7 @@ import type { Shape } from "../../bus/replies.js";
 import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels/channel.js";
 import type { PlatformScope } from "../../channels/platform.js";
 import { isPermitted, openPlatform, type PlatformName, platformNames, shapeOf } from "../../channels/platforms.js";
+import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { draft } from "../../events/event.js";
 import type { Intake } from "../../inbound/intake.js";
@@ -35,7 +36,12 @@ interface ComingAndGoing {
 }
 
 /** The channels of extensions and of the config. A platform's code is loaded only when its channel is on. */
-export async function openChannels(options: GatewayOptions, core: Core, intake: Intake): Promise<Channels> {
+export async function openChannels(
+  options: GatewayOptions,
+  core: Core,
+  intake: Intake,
+  live: Pick<LiveConfig, "running">,
+): Promise<Channels> {
   const { config, log } = options;
   const records = new OpeningRecords(core.engine);
   const forChannel = contextsOf(options, core, intake, records);
@@ -46,7 +52,7 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
   const permitted = new Set<PlatformName>();
   const open = async (name: PlatformName, sections: Config["channels"]): Promise<void> => {
     if (isPermitted(name, sections)) permitted.add(name);
-    const opened = await openPlatform(name, sections, scopeOf(options, forChannel(name)));
+    const opened = await openPlatform(name, sections, scopeOf(options, forChannel(name), live));
     if (opened?.channel !== undefined) channels.set(name, opened.channel);
     if (opened?.off !== undefined) off.set(name, opened.off);
     problems.set(name, opened?.problems ?? []);
@@ -85,8 +91,13 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
   return { channels, shapes, previews, off, problems: () => [...problems.values()].flat(), follow };
 }
 
-function scopeOf({ home, log }: GatewayOptions, context: OwnChannelContext): PlatformScope {
-  return { context, home, commands: commandMenu, log };
+function scopeOf(
+  { home, log }: GatewayOptions,
+  context: OwnChannelContext,
+  live: Pick<LiveConfig, "running">,
+): PlatformScope {
+  const trustedProxies = (): readonly string[] => live.running.gateway.trustedProxies;
+  return { context, home, trustedProxies, commands: commandMenu, log };
 }
 
 type ContextOf = (name: string) => OwnChannelContext;
