@@ -86,13 +86,16 @@ class App {
   #isConnected = false;
   #invitation = takeInvitation();
   #isAsking = false;
+  #isLeaving = false;
+  readonly #otherTabs = new BroadcastChannel(`maxclaw signed out ${new URL(".", document.baseURI).pathname}`);
 
   constructor(kept: OutboxStore) {
     const store = this.#store;
     const onFailure = (error: unknown): void => this.#failed(error);
+    this.#otherTabs.addEventListener("message", () => void this.#leave());
     this.#kept = kept;
     this.#http = createGatewayHttp(this.#api);
-    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => void this.#onSignedOut(), onFailure });
+    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => this.#onSignedOut(), onFailure });
     this.#connection = new Connection(this.#http, store, {
       onOpen: () => this.#onOpen(),
       onUnauthorized: onFailure,
@@ -162,7 +165,11 @@ class App {
       await this.#connection.readStatus();
       this.#devices.refresh();
     } catch (error) {
-      if (error instanceof Unauthorized) return this.#signIn();
+      if (error instanceof Unauthorized) {
+        // Whoever signs in next must not find what was written here.
+        if (error.isSignedOut) await this.#kept.clear().catch(() => undefined);
+        return this.#signIn();
+      }
       // Not there yet: the connection goes on trying.
     }
     const place = this.#way.place ?? { kind: "chat", key: this.#chat.freshKey() };
@@ -348,12 +355,14 @@ class App {
   }
 
   #failed(error: unknown): void {
-    if (error instanceof Unauthorized) void this.#signIn();
-    else this.#banners.showFailure(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof Unauthorized))
+      this.#banners.showFailure(error instanceof Error ? error.message : String(error));
+    else if (error.isSignedOut && !this.#isAsking) this.#onSignedOut();
+    else void this.#signIn();
   }
 
   async #signIn(): Promise<void> {
-    if (this.#isAsking) return;
+    if (this.#isAsking || this.#isLeaving) return;
     this.#isAsking = true;
     this.#conceal();
     const invitation = this.#invitation;
@@ -377,11 +386,18 @@ class App {
     this.#shell.showSession({ title: frameWords.t("tokenNeeded"), isEmpty: false });
   }
 
+  #onSignedOut(): void {
+    this.#otherTabs.postMessage("signed out");
+    void this.#leave();
+  }
+
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
-  async #onSignedOut(): Promise<void> {
+  async #leave(): Promise<void> {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
     this.#connection.close();
     this.#isConnected = false;
-    await Promise.allSettled([this.#kept.clear(), this.#onDevice.leave()]);
+    await Promise.allSettled([this.#kept.leave(), this.#onDevice.leave()]);
     this.#way.clear();
     location.reload();
   }
