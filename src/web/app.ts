@@ -8,6 +8,7 @@ import { createChatHead } from "./frame/chat-head.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";
 import { changeLanguage, createLanguageButton } from "./frame/language-button.js";
+import { Leaving } from "./frame/leaving.js";
 import type { Place } from "./frame/places/place.js";
 import { takeInvitation } from "./frame/places/route.js";
 import { Way } from "./frame/places/way.js";
@@ -86,16 +87,14 @@ class App {
   #isConnected = false;
   #invitation = takeInvitation();
   #isAsking = false;
-  #isLeaving = false;
-  readonly #otherTabs = new BroadcastChannel(`maxclaw signed out ${new URL(".", document.baseURI).pathname}`);
+  readonly #leaving = new Leaving(() => this.#leave());
 
   constructor(kept: OutboxStore) {
     const store = this.#store;
     const onFailure = (error: unknown): void => this.#failed(error);
-    this.#otherTabs.addEventListener("message", () => void this.#leave());
     this.#kept = kept;
     this.#http = createGatewayHttp(this.#api);
-    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => this.#onSignedOut(), onFailure });
+    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => this.#leaving.begin(), onFailure });
     this.#connection = new Connection(this.#http, store, {
       onOpen: () => this.#onOpen(),
       onUnauthorized: onFailure,
@@ -357,12 +356,12 @@ class App {
   #failed(error: unknown): void {
     if (!(error instanceof Unauthorized))
       this.#banners.showFailure(error instanceof Error ? error.message : String(error));
-    else if (error.isSignedOut && !this.#isAsking) this.#onSignedOut();
+    else if (error.isSignedOut && !this.#isAsking) this.#leaving.begin();
     else void this.#signIn();
   }
 
   async #signIn(): Promise<void> {
-    if (this.#isAsking || this.#isLeaving) return;
+    if (this.#isAsking || this.#leaving.isUnderWay) return;
     this.#isAsking = true;
     this.#conceal();
     const invitation = this.#invitation;
@@ -386,15 +385,8 @@ class App {
     this.#shell.showSession({ title: frameWords.t("tokenNeeded"), isEmpty: false });
   }
 
-  #onSignedOut(): void {
-    this.#otherTabs.postMessage("signed out");
-    void this.#leave();
-  }
-
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
   async #leave(): Promise<void> {
-    if (this.#isLeaving) return;
-    this.#isLeaving = true;
     this.#connection.close();
     this.#isConnected = false;
     await Promise.allSettled([this.#kept.leave(), this.#onDevice.leave()]);

@@ -28,7 +28,7 @@ async function readStored({ channel, limit, isJson }: SessionsWanted): Promise<u
   const { agents, storage } = loaded.config;
   if (storage.driver !== "file" || (await holderOf(home)) !== undefined) return undefined;
   if (!existsSync(home)) printNote(nothingYet(home));
-  const { listStoredSessions } = await import("../../offline/session-list.js");
+  const { listStoredSessions } = await import("../../offline/sessions/session-list.js");
   const isWanted = channel === undefined ? undefined : (key: string): boolean => channelOf(key) === channel;
   const found = await listStoredSessions(
     { home, workspace: agents.defaults.workspace },

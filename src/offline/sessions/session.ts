@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import { readStoredJournal } from "../engine/embedded/inspect/stored-files.js";
-import { eachLine } from "../engine/embedded/logs/line-walk.js";
-import { parseEventLine } from "../engine/embedded/logs/log-reading.js";
-import type { LiveRecords } from "../engine/embedded/state.js";
-import type { StoredEvent } from "../events/event.js";
-import { DocumentFold } from "../sessions/document/document.js";
-import { createSessionFiles } from "../sessions/file-names.js";
-import type { SessionDocument } from "../sessions/session.js";
-import type { GatewayFiles } from "./events.js";
+import { readStoredJournal } from "../../engine/embedded/inspect/stored-files.js";
+import { eachLine } from "../../engine/embedded/logs/line-walk.js";
+import { parseEventLine } from "../../engine/embedded/logs/log-reading.js";
+import type { LiveRecords } from "../../engine/embedded/state.js";
+import type { StoredEvent } from "../../events/event.js";
+import { DocumentFold } from "../../sessions/document/document.js";
+import { createSessionFiles } from "../../sessions/file-names.js";
+import type { SessionDocument } from "../../sessions/session.js";
+import type { GatewayFiles } from "../events.js";
 
 export interface StoredSession {
   readonly document: SessionDocument;
