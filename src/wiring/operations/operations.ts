@@ -107,6 +107,7 @@ export async function openOperations(
       holdFiles: core.process.holdFiles,
       metrics,
       now,
+      reachable: () => live.running.tools.web.fetch.allow,
       log,
     },
   });
