@@ -1,10 +1,13 @@
 import type { MessageBus } from "../../bus/message-bus.js";
 import type { OutboundMessage } from "../../bus/messages.js";
 import { messageOf } from "../../errors.js";
+import { answerMark } from "../../events/answer-mark.js";
 import type { EventConsumer } from "../../events/bus/system-bus.js";
 import type { Payload } from "../../events/catalogue.js";
+import type { EventOf } from "../../events/event.js";
 import { channelOf, clientChannels, rootKeyOf } from "../../events/session-key.js";
 import type { Logger } from "../../log.js";
+import { cutText } from "../../util/text/cut-text.js";
 import type { OpenQuestion, OpenQuestions } from "./open-questions.js";
 import { questionText } from "./text.js";
 
@@ -19,6 +22,10 @@ export interface PassOnPorts {
   readonly ownersChat: () => Promise<string | undefined>;
   /** What shows the question there. The ids are the same each time. */
   readonly messagesFor: (asked: Asked, sessionKey: string, chat: string, content: string) => readonly OutboundMessage[];
+  /** One short text there, where its ids are the same each time too. */
+  readonly noticeFor: (requestId: string, sessionKey: string, chat: string, content: string) => OutboundMessage;
+  /** Whether what was sent there can be changed: then the question itself says how it ended. */
+  readonly canChange: (chat: string) => boolean;
   readonly messages: Pick<MessageBus, "publishOutbound">;
   /** The id of the event that asked. */
   readonly causeOf: (question: OpenQuestion) => Promise<string | undefined>;
@@ -38,6 +45,7 @@ export interface PassOnPorts {
 const againMs = 15_000;
 /** After a start the pages have to say first that they are looked at. */
 const leastMs = 5000;
+const longestQuoted = 200;
 
 /**
  * Passes a question of the page or the terminal that nobody sees on to the owner's other channel, once, also over a kill.
@@ -46,6 +54,8 @@ const leastMs = 5000;
 export class PassedQuestions {
   readonly #ports: PassOnPorts;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  /** Passed on and still open. */
+  readonly #sent = new Map<string, OpenQuestion>();
 
   constructor(ports: PassOnPorts) {
     this.#ports = ports;
@@ -53,13 +63,10 @@ export class PassedQuestions {
 
   /** Returns the undo. */
   start(): () => void {
-    const { questions, events, passed } = this.#ports;
+    const { questions, events } = this.#ports;
     const undo = [
       questions.onOpened((question) => this.#onOpened(question)),
-      events.on("human_input_answered", ({ payload: { request_id } }) => {
-        this.#forget(request_id);
-        if (passed.get(request_id) !== undefined) passed.delete(request_id).catch(() => undefined);
-      }),
+      events.on("human_input_answered", (event) => void this.#onAnswered(event)),
     ];
     return () => {
       for (const each of undo) each();
@@ -79,6 +86,35 @@ export class PassedQuestions {
     const askedAt = Date.parse(asked.expires_at) - asked.timeout_seconds * 1000;
     const dueMs = askedAt + after * 1000 - now();
     this.#lookIn(question, dueMs > 0 ? dueMs : Math.min(leastMs, after * 1000));
+  }
+
+  async #onAnswered({ payload, session_key, event_id }: EventOf<"human_input_answered">): Promise<void> {
+    const { passed, log } = this.#ports;
+    const { request_id: id } = payload;
+    this.#forget(id);
+    const question = this.#sent.get(id);
+    this.#sent.delete(id);
+    const chat = passed.get(id);
+    if (typeof chat !== "string") return;
+    try {
+      if (question !== undefined) await this.#tellEnd(question, chat, payload, event_id);
+      await passed.delete(id);
+    } catch (error) {
+      log.warn(`The end of a question could not be told: ${messageOf(error)}`, { session: session_key });
+    }
+  }
+
+  /** To who was asked there, and has not answered it there. */
+  async #tellEnd(
+    { sessionKey, asked }: OpenQuestion,
+    chat: string,
+    answered: Payload<"human_input_answered">,
+    cause: string,
+  ): Promise<void> {
+    const { canChange, noticeFor, messages } = this.#ports;
+    if (canChange(chat) || answered.responder_id === chat) return;
+    const content = `This question is closed: ${cutText(asked.question, longestQuoted)}\n\n${answerMark(answered)}`;
+    await messages.publishOutbound(noticeFor(asked.request_id, sessionKey, chat, content), cause);
   }
 
   #lookIn(question: OpenQuestion, ms: number): void {
@@ -112,6 +148,7 @@ export class PassedQuestions {
   async #send(question: OpenQuestion, chat: string): Promise<void> {
     const { questions, messages, messagesFor, causeOf, log } = this.#ports;
     const { sessionKey, chatKey, asked } = question;
+    this.#sent.set(asked.request_id, question);
     questions.showIn(asked.request_id, chat);
     const where = channelOf(chatKey) === "cli" ? "in the terminal" : "on the web page";
     // The owner is asked here, and own words only count where nothing else does: the chat has a conversation of its own.
