@@ -165,7 +165,7 @@ class App {
       this.#devices.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) {
-        // Whoever signs in next must not find what was written here.
+        // Who signs in next must not find what was written here.
         if (error.isSignedOut) await this.#kept.clear().catch(() => undefined);
         return this.#signIn();
       }

@@ -20,12 +20,7 @@ export interface PassOnPorts {
   readonly isSeen: (sessionKeys: readonly string[]) => boolean;
   /** The owner's own chat elsewhere that was used last, as `channel:sender`. Nobody else reads along there. */
   readonly ownersChat: () => Promise<string | undefined>;
-  /** What shows the question there. The ids are the same each time. */
-  readonly messagesFor: (asked: Asked, sessionKey: string, chat: string, content: string) => readonly OutboundMessage[];
-  /** One short text there, where its ids are the same each time too. */
-  readonly noticeFor: (requestId: string, sessionKey: string, chat: string, content: string) => OutboundMessage;
-  /** Whether what was sent there can be changed: then the question itself says how it ended. */
-  readonly canChange: (chat: string) => boolean;
+  readonly there: ElsewherePorts;
   readonly messages: Pick<MessageBus, "publishOutbound">;
   /** The id of the event that asked. */
   readonly causeOf: (question: OpenQuestion) => Promise<string | undefined>;
@@ -39,6 +34,15 @@ export interface PassOnPorts {
   readonly afterSeconds: () => number;
   readonly now: () => number;
   readonly log: Logger;
+}
+
+/** How a question is shown in the chat that it is passed on to. The ids are the same each time. */
+export interface ElsewherePorts {
+  readonly messagesFor: (asked: Asked, sessionKey: string, chat: string, content: string) => readonly OutboundMessage[];
+  /** One short text. */
+  readonly noticeFor: (requestId: string, sessionKey: string, chat: string, content: string) => OutboundMessage;
+  /** Whether what was sent there can be changed: then the question itself says how it ended. */
+  readonly canChange: (chat: string) => boolean;
 }
 
 /** Whether somebody has opened it meanwhile, or could not be reached. */
@@ -111,10 +115,10 @@ export class PassedQuestions {
     answered: Payload<"human_input_answered">,
     cause: string,
   ): Promise<void> {
-    const { canChange, noticeFor, messages } = this.#ports;
-    if (canChange(chat) || answered.responder_id === chat) return;
+    const { there, messages } = this.#ports;
+    if (there.canChange(chat) || answered.responder_id === chat) return;
     const content = `This question is closed: ${cutText(asked.question, longestQuoted)}\n\n${answerMark(answered)}`;
-    await messages.publishOutbound(noticeFor(asked.request_id, sessionKey, chat, content), cause);
+    await messages.publishOutbound(there.noticeFor(asked.request_id, sessionKey, chat, content), cause);
   }
 
   #lookIn(question: OpenQuestion, ms: number): void {
@@ -146,7 +150,7 @@ export class PassedQuestions {
 
   /** What is sent already is not sent again: the engine knows its ids. */
   async #send(question: OpenQuestion, chat: string): Promise<void> {
-    const { questions, messages, messagesFor, causeOf, log } = this.#ports;
+    const { questions, messages, there, causeOf, log } = this.#ports;
     const { sessionKey, chatKey, asked } = question;
     this.#sent.set(asked.request_id, question);
     questions.showIn(asked.request_id, chat);
@@ -160,7 +164,7 @@ export class PassedQuestions {
     const content = `A question waits for you ${where}. You can answer it here, too.\n\n${questionText(shown)}`;
     try {
       const cause = await causeOf(question);
-      for (const message of messagesFor(shown, sessionKey, chat, content))
+      for (const message of there.messagesFor(shown, sessionKey, chat, content))
         await messages.publishOutbound(message, cause);
     } catch (error) {
       log.warn(`A question could not be passed on: ${messageOf(error)}`, { session: sessionKey });

@@ -33,22 +33,24 @@ export async function startPassingOn(
       const { sessions: found } = await sessions.page({ isWanted: (key) => ownerIn(key) !== undefined });
       return found[0] && ownerIn(found[0].key);
     },
-    messagesFor(asked, sessionKey, chat, content) {
-      const channel = channelOf(chat);
-      const id = `${asked.request_id}~${channel}`;
-      const choices = choicesFor(asked).map(({ id: option, label, description }) => {
-        return { label, description, value: `${asked.request_id}:${option}` };
-      });
-      const to = placeIn(chat, id, sessionKey);
-      const shown = questionRepliesOf(shapes.get(channel), to, { id, content, choices }, "");
-      return shown.map(({ body }) => outsideTurn(body, chat));
+    there: {
+      messagesFor(asked, sessionKey, chat, content) {
+        const channel = channelOf(chat);
+        const id = `${asked.request_id}~${channel}`;
+        const choices = choicesFor(asked).map(({ id: option, label, description }) => {
+          return { label, description, value: `${asked.request_id}:${option}` };
+        });
+        const to = placeIn(chat, id, sessionKey);
+        const shown = questionRepliesOf(shapes.get(channel), to, { id, content, choices }, "");
+        return shown.map(({ body }) => outsideTurn(body, chat));
+      },
+      noticeFor(requestId, sessionKey, chat, content) {
+        const channel = channelOf(chat);
+        const id = `${requestId}~${channel}~end`;
+        return outsideTurn({ id, channel, chatId: chatOf(chat), sessionKey, content, attachments: [] }, chat);
+      },
+      canChange: (chat) => channels.get(channelOf(chat))?.edit !== undefined,
     },
-    noticeFor(requestId, sessionKey, chat, content) {
-      const channel = channelOf(chat);
-      const id = `${requestId}~${channel}~end`;
-      return outsideTurn({ id, channel, chatId: chatOf(chat), sessionKey, content, attachments: [] }, chat);
-    },
-    canChange: (chat) => channels.get(channelOf(chat))?.edit !== undefined,
     messages,
     async causeOf({ sessionKey, asked }) {
       const { openTurn } = await sessions.open(sessionKey);
