@@ -50,12 +50,23 @@ const table: readonly Row[] = [
   { files: "memory/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "skills/**", may: [...base, "events/**"], types: ["engine/engine"] },
   { files: "channels/formatting/**", may: base },
+  // What all channels need of their own side and of the wire.
+  { files: "channels/intake/*", may: base, types: ["channels/channel"] },
+  { files: "channels/wire/*", may: base, types: ["channels/channel"] },
+  { files: "channels/set-up", may: base, types: ["channels/platform"] },
   // A channel's section of the config, and the one list of those that the config can name.
   { files: "channels/*/section", may: [...base, "config/values"] },
   { files: "channels/platforms", may: [...base, "channels/*/platform"], types: ["channels/platform", "bus/replies"] },
   {
     files: "channels/*/**",
-    may: [...base, "channels/channel", "channels/formatting/*"],
+    may: [
+      ...base,
+      "channels/channel",
+      "channels/formatting/*",
+      "channels/intake/*",
+      "channels/set-up",
+      "channels/wire/*",
+    ],
     types: ["bus/messages", "channels/platform"],
   },
   { files: "channels/*", may: [...base, "events/**"], types: ["bus/*", "engine/engine"] },
@@ -108,7 +119,15 @@ const table: readonly Row[] = [
   { files: "packages/**", may: base },
   {
     files: "migrate/**",
-    may: [...base, "config/*", "providers/catalogue/presets", "sessions/file-names", "templates/workspace"],
+    may: [
+      ...base,
+      "channels/platforms",
+      "config/*",
+      "providers/catalogue/presets",
+      "sessions/file-names",
+      "templates/workspace",
+    ],
+    types: ["channels/platform"],
   },
   {
     files: "offline/**",
@@ -261,7 +280,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   "@discordjs/ws": ["channels/discord/**"],
   openai: ["providers/openai/**"],
   "@anthropic-ai/sdk": ["providers/anthropic/**"],
-  ws: ["http/**", "cli/**", "client/node", "channels/websocket/*"],
+  ws: ["http/**", "cli/**", "client/node", "channels/websocket/*", "channels/wire/*"],
   yaml: ["config/**"],
   "gray-matter": ["skills/**"],
   commander: ["cli/**"],
@@ -435,7 +454,7 @@ describe("the source code", () => {
         });
         return isFar ? [path] : [];
       });
-    assert.deepEqual(importers(/^channels\/(?!formatting\/)[^/]+\//), ["channels/platforms.ts"]);
+    assert.deepEqual(importers(/^channels\/(?!(?:formatting|intake|wire)\/)[^/]+\//), ["channels/platforms.ts"]);
     assert.deepEqual(
       importers(/^tools\/[^/]+\//).filter((path) => !path.startsWith("tools/")),
       // The doctor only tries what two of them need of the machine.

@@ -10,6 +10,7 @@ import type { Tool } from "../../tools/tool.js";
 import type { Releases } from "../../util/async/releases.js";
 import { within } from "../../util/async/within.js";
 import type { Additions, GatewayOptions } from "../options.js";
+import { channelKit } from "./channel-kit.js";
 import { channelsOf } from "./channels.js";
 import type { Extension, ExtensionContext, ExtensionFactory } from "./extension.js";
 import { findTrustedFile } from "./file.js";
@@ -19,11 +20,12 @@ const loadMs = 10_000;
 const stopMs = 5000;
 
 /** A module beside the config has no packages of its own. */
-const toolkit: Pick<ExtensionContext, "z" | "errors" | "defineTool" | "splitMarkdown"> = {
+const toolkit: Pick<ExtensionContext, "z" | "errors" | "defineTool" | "splitMarkdown" | "channelKit"> = {
   z,
   errors: { ChannelError, ProviderError, StorageError },
   defineTool: (tool) => tool,
   splitMarkdown,
+  channelKit,
 };
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
