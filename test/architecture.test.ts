@@ -152,6 +152,7 @@ const table: readonly Row[] = [
       "engine/engine",
       "engine/held-files",
       "channels/channel",
+      "channels/platform",
       "policy/*",
       "policy/devices/*",
       "sessions/*",
@@ -198,7 +199,7 @@ const table: readonly Row[] = [
       "update/*",
       "doctor/**",
     ],
-    types: ["events/**", "engine/engine"],
+    types: ["events/**", "engine/engine", "channels/platform"],
   },
   // Other versions of this program, beside the one that runs.
   { files: "update/**", may: base },
@@ -226,7 +227,7 @@ const table: readonly Row[] = [
   {
     files: "onboarding/**",
     may: [...base, "config/*", "channels/platforms", "doctor/provider-answers"],
-    types: ["channels/channel"],
+    types: ["channels/channel", "channels/platform"],
   },
   { files: "client/**", may: ["util/text/visible", "util/async/backoff"], types: ["events/**"] },
   {
@@ -235,7 +236,7 @@ const table: readonly Row[] = [
     types: ["events/**"],
   },
   { files: "templates/**", may: base },
-  { files: "config/**", may: [...base, "channels/platforms"] },
+  { files: "config/**", may: [...base, "channels/platforms"], types: ["channels/platform"] },
   // Puts the agent together with an engine of its own, and with a model and tools that only play.
   {
     files: "replay/**",

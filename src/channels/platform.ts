@@ -47,6 +47,8 @@ export interface SetUpField {
   readonly kind: "text" | "secret" | "server" | "consent" | "choice" | "ids";
   readonly label: Words;
   readonly hint: Words;
+  /** What the terminal asks. Default: the label. */
+  readonly asked?: string;
   /** Where people get what is asked. */
   readonly link?: string;
   /** Asked only of who wants more, and not in the terminal. */
@@ -67,6 +69,12 @@ export interface SetUp {
   /** The id of a person there, as somebody types it who means themselves. */
   readonly person: {
     readonly label: string;
+    /** Instead of `I type my id`, among other ways to say who one is. */
+    readonly choice?: string;
+    /** Capital letters do not matter. */
+    readonly isLowerCase?: boolean;
+    /** The assistant may begin: nobody has to write to it first. */
+    readonly mayBegin?: boolean;
     /** A regular expression of the whole id. */
     readonly pattern: string;
     /** What follows `"x" is`, e.g. `not a mail address.` */
@@ -116,8 +124,12 @@ export interface Imports {
 
 /** A platform that the config can name. What it needs is loaded when it is opened, and not before. */
 export interface Platform<Section extends CommonSection> {
-  /** As its makers spell it. */
-  readonly title: Words;
+  readonly words: {
+    /** As its makers spell it. */
+    readonly title: Words;
+    /** What each key of the section means in Chinese; the section says it in English. */
+    readonly meanings: Readonly<Record<string, string>>;
+  };
   /** The section `channels.<name>` of the config. */
   readonly section: z.ZodType<Section>;
   /** False: what the section says keeps the channel off although it is switched on. A change of that counts at once. */

@@ -70,7 +70,12 @@ export async function shapeOf(name: PlatformName): Promise<Shape | undefined> {
 
 /** As its makers spell it. */
 export function titleOf(name: PlatformName): Words {
-  return platforms[name].title;
+  return platforms[name].words.title;
+}
+
+/** What a key of its section means in Chinese. */
+export function meaningInChinese(name: PlatformName, key: string): string | undefined {
+  return platforms[name].words.meanings[key];
 }
 
 /** How people set it up; undefined: in the config file alone. */

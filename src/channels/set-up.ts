@@ -23,9 +23,9 @@ export const ownServer: SetUpField = {
   isMore: true,
 };
 
-/** The token of a bot; `hint` says where people get it. */
-export function botToken(hint: SetUpField["hint"], link: string): SetUpField {
-  return { key: "token", kind: "secret", label: { en: "The bot's token", zh: "机器人的令牌" }, hint, link };
+/** The token of a bot; `hint` says where people get it, `asked` the same in the terminal. */
+export function botToken(hint: SetUpField["hint"], link: string, asked: string): SetUpField {
+  return { key: "token", kind: "secret", label: { en: "The bot's token", zh: "机器人的令牌" }, hint, link, asked };
 }
 
 /** A person whose id is a number, which a name does not tell. */

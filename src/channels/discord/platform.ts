@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Imports, Platform, SetUp } from "../platform.js";
 import { botToken, numericPerson, ownServer, whoMayTalk } from "../set-up.js";
-import { type DiscordSection, discord } from "./section.js";
+import { type DiscordSection, discord, discordMeanings } from "./section.js";
 
 const account = z.looseObject({ username: z.string() });
 
@@ -13,6 +13,7 @@ const discordSetUp: SetUp = {
         zh: "在您的应用的 Bot 页面。请在那里打开“Message Content Intent”。",
       },
       "https://discord.com/developers/applications",
+      "The bot's token, from the page Bot of discord.com/developers",
     ),
     whoMayTalk,
     ownServer,
@@ -29,7 +30,7 @@ const discordImports: Imports = {
 };
 
 export const discordPlatform: Platform<DiscordSection> = {
-  title: { en: "Discord", zh: "Discord" },
+  words: { title: { en: "Discord", zh: "Discord" }, meanings: discordMeanings },
 
   section: discord,
 

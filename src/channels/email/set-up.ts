@@ -39,7 +39,14 @@ export const emailSetUp: SetUp = {
     },
     whoMayTalk,
   ],
-  person: { label: "Your own mail address", pattern: "^[^\\s@<>]+@[^\\s@<>]+$", refusal: "not a mail address." },
+  person: {
+    label: "Your own mail address",
+    choice: "This address:",
+    isLowerCase: true,
+    mayBegin: true,
+    pattern: "^[^\\s@<>]+@[^\\s@<>]+$",
+    refusal: "not a mail address.",
+  },
 };
 
 export const emailImports: Imports = {

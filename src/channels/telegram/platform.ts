@@ -1,9 +1,9 @@
 import type { Platform } from "../platform.js";
-import { type TelegramSection, telegram } from "./section.js";
+import { type TelegramSection, telegram, telegramMeanings } from "./section.js";
 import { telegramImports, telegramSetUp } from "./set-up.js";
 
 export const telegramPlatform: Platform<TelegramSection> = {
-  title: { en: "Telegram", zh: "Telegram" },
+  words: { title: { en: "Telegram", zh: "Telegram" }, meanings: telegramMeanings },
 
   section: telegram,
 

@@ -9,6 +9,7 @@ export const telegramSetUp: SetUp = {
         zh: "在 Telegram 中给 @BotFather 发送 /newbot，最后会显示令牌。",
       },
       "https://t.me/BotFather",
+      "The bot's token, from @BotFather",
     ),
     whoMayTalk,
     ownServer,

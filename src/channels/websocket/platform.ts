@@ -1,9 +1,9 @@
 import { isLoopback } from "../../util/loopback.js";
 import type { Platform } from "../platform.js";
-import { type WebSocketSection, websocket } from "./section.js";
+import { type WebSocketSection, websocket, websocketMeanings } from "./section.js";
 
 export const websocketPlatform: Platform<WebSocketSection> = {
-  title: { en: "Other programs (WebSocket)", zh: "其他程序（WebSocket）" },
+  words: { title: { en: "Other programs (WebSocket)", zh: "其他程序（WebSocket）" }, meanings: websocketMeanings },
 
   section: websocket,
 

@@ -1,9 +1,6 @@
 import { h, setText } from "../parts/dom.js";
 import { chatWords } from "./words.js";
 
-/** Names that are words of their own; those of other channels are written as the config has them. */
-const names: Readonly<Record<string, string>> = { telegram: "Telegram", discord: "Discord" };
-
 /**
  * Says where the answer goes when the chat that is open runs on another channel, and lets the reader choose. Each chat
  * keeps its choice in this browser; at first the answer is seen here alone.
@@ -34,7 +31,7 @@ export class Destination {
     this.#key = isElsewhere ? key : undefined;
     this.element.hidden = !isElsewhere;
     if (!isElsewhere) return;
-    const name = names[channel] ?? channel;
+    const name = channel.charAt(0).toUpperCase() + channel.slice(1);
     setText(this.#name, chatWords.t("runsOn", { channel: name }));
     const there = this.#select.options.item(1);
     if (there !== null) setText(there, chatWords.t("alsoThere", { channel: name }));
