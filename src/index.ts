@@ -140,3 +140,5 @@ export {
   type ExtensionFactory,
   type ExtensionTool,
 } from "./wiring/extensions/extension.js";
+export { loadExtensionTools } from "./wiring/extensions/load-tools.js";
+export type { ExtensionTools } from "./wiring/extensions/tools.js";

@@ -463,6 +463,22 @@ describe("the source code", () => {
     );
   });
 
+  test("names no platform outside of its folder", () => {
+    // The Go maxclaw's blank config, what the terminal guesses about mail servers, and examples for people.
+    const may = ["channels/*/**", "channels/platforms", "config/blank", "cli/onboard/*", "cli/commands/onboard"];
+    // A chat's role in a rule is tried as any stranger's.
+    const words = ["mcp/asking/form", "http/**", "api/policy/tools-operations"];
+    const name =
+      /(?:["'`]|channels[.?]+)(?:telegram|discord|email|websocket)(?:["'`]|\b(?=[.?]))|name === "(?:telegram|email)"/;
+    const found = sources.filter(
+      ({ path, code }) => !fitsAny(path.replace(/\.tsx?$/, ""), [...may, ...words]) && name.test(withoutComments(code)),
+    );
+    assert.deepEqual(
+      found.map(({ path }) => path),
+      [],
+    );
+  });
+
   test("gives the system bus to those who put the parts together, and views of it to everybody else", () => {
     const makers = (target: string): readonly string[] =>
       sources.flatMap(({ path, imports }) => {

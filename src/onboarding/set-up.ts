@@ -21,6 +21,11 @@ export function askedFields(name: PlatformName): readonly SetUpField[] {
   return (setUpOf(name)?.fields ?? []).filter(({ isMore }) => isMore !== true);
 }
 
+/** The name is that of a platform, or begins keys that are not a platform's. */
+export function isReservedChannel(name: string): boolean {
+  return isPlatformName(name) || ["webui", "cli", "system", "cron"].includes(name);
+}
+
 /** As its makers spell it. */
 export function titleIn(name: PlatformName): string {
   return titleOf(name).en;

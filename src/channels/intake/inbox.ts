@@ -17,7 +17,7 @@ export interface InboxOptions {
   readonly log: Logger;
 }
 
-/** What became of a message; undefined: the run ended before it was taken, so that it must come again. */
+/** What happened to a message; undefined: the run ended before it was taken, so that it must come again. */
 export type Taken = PublishOutcome["status"] | undefined;
 
 /** A message that fails to be published this often, by a fault and not for want of room, is given up and told. */
