@@ -90,10 +90,13 @@ export class FakeServer implements AsyncDisposable {
     for (let nth = 0; nth < times; nth += 1) this.#faults.push({ call, fault });
   }
 
-  /** Breaks the WebSockets, and the calls under way whose name matches. */
-  loseConnections(call = /$^/): void {
+  /** Breaks the WebSockets, and the calls under way whose name matches; if there is none, the next such call. */
+  loseConnections(call?: RegExp): void {
     for (const socket of this.sockets) socket.terminate();
-    for (const response of this.#open) if (call.test(nameOf(response.req))) response.req.socket.destroy();
+    if (call === undefined) return;
+    const open = [...this.#open].filter(({ req }) => call.test(nameOf(req)));
+    for (const { req } of open) req.socket.destroy();
+    if (open.length === 0) this.failNext(call, { kind: "cut", carriedOut: false });
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
