@@ -24,3 +24,15 @@ export const websocket = z.strictObject({
 });
 
 export type WebSocketSection = z.output<typeof websocket>;
+
+/** What the keys mean, in Chinese. */
+export const websocketMeanings: Readonly<Record<string, string>> = {
+  enabled: "为其他程序打开入口。",
+  host: "监听的地址。凡是他人能访问的地址都必须设置令牌。",
+  port: "监听的端口。",
+  path: "入口的路径。",
+  token: "程序连接时须提供的令牌。",
+  allowOrigins: "可以连接的网页（按来源）。",
+  allowFrom: "可以交谈的人的 id。留空：陌生人会收到配对码。`*`：任何人。",
+  allowGroups: "群组 id。留空：任何群组；否则仅限这些。",
+};
