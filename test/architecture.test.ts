@@ -143,7 +143,7 @@ const table: readonly Row[] = [
     ],
     types: ["engine/engine"],
   },
-  { files: "api/skill-files", may: [...base, "api/skills-api", "skills/*"] },
+  { files: "api/skill-files", may: [...base, "api/skills-api", "skills/*", "policy/locations/*"] },
   {
     files: "api/**",
     may: [...base, "events/**", "engine/log-damage"],

@@ -7,6 +7,8 @@ import type { Channel, OwnChannelContext } from "./channel.js";
 export interface PlatformScope {
   readonly context: OwnChannelContext;
   readonly home: string;
+  /** Proxies that are believed when they name who has connected to them, as the config has them now. */
+  readonly trustedProxies: () => readonly string[];
   readonly log: Logger;
 }
 

@@ -12,9 +12,9 @@ export const websocketPlatform: Platform<WebSocketSection> = {
       ? `channels.websocket.host is ${host}, which others can reach, but channels.websocket.token is not set`
       : undefined,
 
-  async open(section, { context, log }) {
+  async open(section, { context, trustedProxies, log }) {
     const { createWebSocketChannel } = await import("./websocket.js");
-    return { channel: createWebSocketChannel({ ...section, log }, context) };
+    return { channel: createWebSocketChannel({ ...section, trustedProxies, log }, context) };
   },
 
   checkup: {
