@@ -20,6 +20,8 @@ export interface WorkItem {
   /** False until the transaction that brought it is synced: nobody may see it before. */
   isDurable: boolean;
   stored: StoredWork | undefined;
+  /** An attempt has begun: in this process, or perhaps in the one before. */
+  mayHaveRun: boolean;
   /** The attempt that runs or has claimed it. */
   takenBy: object | undefined;
   /** See {@link StoredWork}. */
@@ -208,6 +210,8 @@ export class WorkTable {
       delayMs: added.delayMs,
       isDurable,
       stored: undefined,
+      // What is durable when it is added was read from the files.
+      mayHaveRun: isDurable,
       takenBy: undefined,
     };
     this.#items[queue].set(id, item);
