@@ -20,12 +20,10 @@ export interface WorkItem {
   /** False until the transaction that brought it is synced: nobody may see it before. */
   isDurable: boolean;
   stored: StoredWork | undefined;
-  /** An attempt has begun: in this process, or perhaps in the one before. */
-  mayHaveRun: boolean;
+  /** Attempts so far: none, those that the journal and the log tell of, or perhaps others too (see {@link StoredWork}). */
+  past: "none" | "told" | "unclear";
   /** The attempt that runs or has claimed it. */
   takenBy: object | undefined;
-  /** See {@link StoredWork}. */
-  mayHaveBegun?: boolean;
 }
 
 export interface Lane {
@@ -211,7 +209,7 @@ export class WorkTable {
       isDurable,
       stored: undefined,
       // What is durable when it is added was read from the files.
-      mayHaveRun: isDurable,
+      past: isDurable ? "told" : "none",
       takenBy: undefined,
     };
     this.#items[queue].set(id, item);
@@ -263,7 +261,8 @@ function bytesOf({ body }: Work): number {
 }
 
 export function toStored(item: WorkItem): StoredWork {
-  const { work, acceptedAt, attempts, mayHaveBegun = false } = item;
+  const { work, acceptedAt, attempts } = item;
+  const mayHaveBegun = item.past === "unclear";
   // A long lane is looked at often.
   if (item.stored?.attempts !== attempts || (item.stored.mayHaveBegun ?? false) !== mayHaveBegun)
     item.stored = { ...work, acceptedAt, attempts, ...(mayHaveBegun ? { mayHaveBegun } : {}) };

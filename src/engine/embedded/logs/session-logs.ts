@@ -80,7 +80,6 @@ export class SessionLogs {
   /** Events with seq > afterSeq, from the log and from memory. A log that turns out to be damaged is mended first. */
   async read(session: Session, afterSeq: number, limit: number): Promise<readonly StoredEvent[]> {
     const { tail } = session;
-    // Most ask for the newest ones, and behind those that the disk is waited for there may be thousands.
     const first = tail.findLastIndex(({ event }) => event.seq <= afterSeq) + 1;
     const fromMemory = tail.slice(first, first + limit).map(({ event }) => event);
     const inFile = Math.min(session.flushedSeq, (tail[0]?.event.seq ?? Number.POSITIVE_INFINITY) - 1);
