@@ -76,7 +76,8 @@ function Control({
   switch (kind) {
     case "switch":
       return (
-        <span class="switch">
+        // A label of its own: a thumb meets the word beside it too.
+        <label class="switch" for={ids.id}>
           <input
             {...ids}
             type="checkbox"
@@ -87,7 +88,7 @@ function Control({
             onChange={({ currentTarget }) => set(String(currentTarget.checked))}
           />
           <span aria-hidden="true">{t(text === "true" ? "on" : "off")}</span>
-        </span>
+        </label>
       );
     case "choice":
       return (
