@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
 import { TextField } from "../setup/text-field.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { connect, type Offered, testChannel } from "./channels.js";
 import { type ChannelField, channelFields, sectionOf } from "./fields.js";
@@ -21,6 +22,10 @@ export function ChannelForm({
   const { t } = channelsWords;
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
   const fields = channelFields[name];
+  useUnsaved(
+    world,
+    Object.values(typed).some((value) => value !== ""),
+  );
   const save = async (): Promise<void> => {
     const section = sectionOf(typed);
     const account = await testChannel(world.api, name, section);
