@@ -1,5 +1,5 @@
 import type { SearchHit } from "../client/client.js";
-import type { GatewayEvent } from "../events/event.js";
+import type { EventOf, GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { loadChoices } from "./commands/choices.js";
 import { writeDown } from "./files/write-down.js";
@@ -98,7 +98,7 @@ class App {
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
       onInboxChanged: () => this.#inbox.refreshSoon(),
-      onSetting: (event) => this.#inbox.onSetting(event),
+      onSetting: (event) => this.#onSetting(event),
     });
     this.#outbox = new Outbox({
       store: kept,
@@ -325,6 +325,12 @@ class App {
     this.#isConnected = true;
     this.#presence.sayAgain();
     this.#onDevice.begin();
+  }
+
+  /** Changed in another browser, in the file, or here. */
+  #onSetting(event: EventOf<"settings_changed">): void {
+    this.#inbox.onSetting(event);
+    if (event.payload.key === "config") this.#connection.readStatus().catch(() => undefined);
   }
 
   async #letIn(code: string): Promise<void> {
