@@ -38,6 +38,9 @@ export interface Words {
   readonly zh: string;
 }
 
+/** What people call the keys of a section, by key: `webhook.url`. */
+export type Labels = Readonly<Record<string, readonly [en: string, zh: string]>>;
+
 /** One thing that people are asked, on the page and in the terminal, to set a channel up. */
 export interface SetUpField {
   /** The key of the section that it sets, where `sets` does not name others. */
@@ -129,6 +132,8 @@ export interface Platform<Section extends CommonSection> {
   readonly words: {
     /** As its makers spell it. */
     readonly title: Words;
+    /** What people call each key of the section. */
+    readonly labels: Labels;
     /** What each key of the section means in Chinese; the section says it in English. */
     readonly meanings: Readonly<Record<string, string>>;
   };

@@ -1,9 +1,13 @@
 import { isLoopback } from "../../util/loopback.js";
 import type { Platform } from "../platform.js";
-import { type WebSocketSection, websocket, websocketMeanings } from "./section.js";
+import { type WebSocketSection, websocket, websocketLabels, websocketMeanings } from "./section.js";
 
 export const websocketPlatform: Platform<WebSocketSection> = {
-  words: { title: { en: "Other programs (WebSocket)", zh: "其他程序（WebSocket）" }, meanings: websocketMeanings },
+  words: {
+    title: { en: "Other programs (WebSocket)", zh: "其他程序（WebSocket）" },
+    labels: websocketLabels,
+    meanings: websocketMeanings,
+  },
 
   section: websocket,
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Words } from "../../channels/platform.js";
-import { isPlatformName, meaningInChinese, setUpOf, titleOf } from "../../channels/platforms.js";
+import { isPlatformName, setUpOf, titleOf, wordsOf } from "../../channels/platforms.js";
 import { plain } from "../../util/text/suggest.js";
 import { isSecretKey } from "../faults/wording.js";
 import { keysAt, schemaAt, valuePaths } from "../shape.js";
@@ -37,6 +37,8 @@ export interface SettingView {
 
 export interface ChannelWords {
   readonly title: Words;
+  /** What people call the key. */
+  readonly label: Words;
   /** What the key means in Chinese; `schema` says it in English. */
   readonly meaning: string;
   /** The page can set it up by asking. */
@@ -86,8 +88,8 @@ function settingKeys(): readonly SettingKey[] {
 
 function channelWords([first, name = "", ...key]: readonly string[]): Pick<SettingView, "channel"> {
   if (first !== "channels" || !isPlatformName(name)) return {};
-  const meaning = meaningInChinese(name, key.join(".")) ?? "";
-  return { channel: { title: titleOf(name), meaning, isOffered: setUpOf(name) !== undefined } };
+  const words = wordsOf(name, key.join("."));
+  return { channel: { title: titleOf(name), ...words, isOffered: setUpOf(name) !== undefined } };
 }
 
 function stateOf(path: readonly string[], ports: OverviewPorts): Omit<SettingView, keyof SettingKey> {

@@ -111,7 +111,6 @@ function GroupCard({
     >
       <summary>
         <h2>{title ?? nameIn("group", id)}</h2>
-        <code class="muted">{id}</code>
         {set === 0 ? undefined : <span class="setting-source">{t("setHere", { n: set })}</span>}
         {wrong === 0 ? undefined : <span class="problem-text">{fieldWords.count(wrong, "wrongOne", "wrong")}</span>}
       </summary>
@@ -123,7 +122,7 @@ function GroupCard({
         </p>
       )}
       {wasOpened || isOpen ? (
-        <SettingsForm world={world} all={all} group={id} settings={inOrder(settings, shown)} save={save} />
+        <SettingsForm world={world} all={all} settings={inOrder(settings, shown)} save={save} />
       ) : undefined}
     </details>
   );

@@ -39,8 +39,20 @@ function FirstSteps({ world, onEnd }: StepsProps) {
     setStep({ at: "channel", model });
   };
   const section = useFocusAt(step.at);
+  const isBegun = useRef(false);
+  const begin = (): void => {
+    isBegun.current = true;
+  };
+  // A model that was set up elsewhere ends what nobody has begun here.
+  useEffect(
+    () =>
+      world.store.watch(["status"], ({ status }) => {
+        if (status?.needsModel === false && !isBegun.current) onEnd();
+      }),
+    [],
+  );
   return (
-    <section class="first-steps" aria-label={t("title")} tabIndex={-1} ref={section}>
+    <section class="first-steps" aria-label={t("title")} tabIndex={-1} ref={section} onInput={begin}>
       <p class="muted">{t("step", { n: order.indexOf(step.at) + 1 })}</p>
       {step.at === "provider" ? (
         <ProviderStep world={world} onSaved={(provider, models) => setStep({ at: "model", provider, models })} />
