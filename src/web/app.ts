@@ -1,5 +1,5 @@
 import type { SearchHit } from "../client/client.js";
-import type { GatewayEvent } from "../events/event.js";
+import type { EventOf, GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { loadChoices } from "./commands/choices.js";
 import { writeDown } from "./files/write-down.js";
@@ -100,7 +100,7 @@ class App {
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
       onInboxChanged: () => this.#inbox.refreshSoon(),
-      onSetting: (event) => this.#inbox.onSetting(event),
+      onSetting: (event) => this.#onSetting(event),
     });
     this.#outbox = new Outbox({
       store: kept,
@@ -165,7 +165,7 @@ class App {
       this.#devices.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) {
-        // Who signs in next must not find what was written here.
+        // The next person who signs in must not find what was written here.
         if (error.isSignedOut) await this.#kept.clear().catch(() => undefined);
         return this.#signIn();
       }
@@ -193,10 +193,9 @@ class App {
       h("div", { class: "pane-foot" }, this.#devices.element, createInstallButton(), createLanguageButton()),
     );
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
-    const chatHead = createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key));
     return createShell({
       side,
-      chatHead,
+      chatHead: createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key)),
       tools: [this.#palette.element],
       banners: this.#banners.element,
       conversation: this.#conversation.elements,
@@ -331,6 +330,11 @@ class App {
     this.#isConnected = true;
     this.#presence.sayAgain();
     this.#onDevice.begin();
+  }
+
+  #onSetting(event: EventOf<"settings_changed">): void {
+    this.#inbox.onSetting(event);
+    if (event.payload.key === "config") this.#connection.readStatus().catch(() => undefined);
   }
 
   async #letIn(code: string): Promise<void> {

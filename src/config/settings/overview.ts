@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isPlatformName, setUpOf, titleOf, wordsOf } from "../../channels/platforms.js";
 import { plain } from "../../util/text/suggest.js";
 import { isSecretKey } from "../faults/wording.js";
 import { keysAt, schemaAt, valuePaths } from "../shape.js";
@@ -36,15 +37,23 @@ export function viewsOf(ports: OverviewPorts): readonly SettingView[] {
   return settingKeys().map((key) => ({ ...key, ...stateOf(key.path, ports) }));
 }
 
-type SettingKey = Pick<SettingView, "path" | "schema" | "isSecret">;
+type SettingKey = Pick<SettingView, "path" | "schema" | "isSecret" | "channel">;
 
 function settingKeys(): readonly SettingKey[] {
   return valuePaths().flatMap((path) => {
     const schema = schemaAt(path, false);
     const key = path.at(-1) ?? "";
     const isSecret = isSecretKey(key) || key === "headers" || key === "env";
-    return schema instanceof z.ZodType ? [{ path, schema: jsonSchemaOfValue(schema, isSecret), isSecret }] : [];
+    return schema instanceof z.ZodType
+      ? [{ path, schema: jsonSchemaOfValue(schema, isSecret), isSecret, ...channelWords(path) }]
+      : [];
   });
+}
+
+function channelWords([first, name = "", ...key]: readonly string[]): Pick<SettingView, "channel"> {
+  if (first !== "channels" || !isPlatformName(name)) return {};
+  const words = wordsOf(name, key.join("."));
+  return { channel: { title: titleOf(name), ...words, isOffered: setUpOf(name) !== undefined } };
 }
 
 function stateOf(path: readonly string[], ports: OverviewPorts): Omit<SettingView, keyof SettingKey> {

@@ -1,3 +1,4 @@
+import type { Words } from "../../channels/platform.js";
 import type { JsonObject } from "../substitute.js";
 
 /** A variable that a value is made of, or that goes before it. */
@@ -22,4 +23,16 @@ export interface SettingView {
   /** As the file says it, with stars instead of secrets; absent where the file says nothing. */
   readonly value?: unknown;
   readonly variables: readonly UsedVariable[];
+  /** Of a channel's section. */
+  readonly channel?: ChannelWords | undefined;
+}
+
+export interface ChannelWords {
+  readonly title: Words;
+  /** What people call the key. */
+  readonly label: Words;
+  /** What the key means in Chinese; `schema` says it in English. */
+  readonly meaning: string;
+  /** The page can set it up by asking. */
+  readonly isOffered: boolean;
 }

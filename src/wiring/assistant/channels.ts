@@ -5,6 +5,7 @@ import type { Shape } from "../../bus/replies.js";
 import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels/channel.js";
 import type { PlatformScope } from "../../channels/platform.js";
 import { isPermitted, openPlatform, type PlatformName, platformNames, shapeOf } from "../../channels/platforms.js";
+import { OpenWebhookPaths } from "../../channels/wire/webhook-paths.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { draft } from "../../events/event.js";
@@ -18,6 +19,8 @@ const commandMenu = Object.entries(commands).map(([command, description]) => ({ 
 /** Where people are met. */
 export interface Channels {
   readonly channels: ReadonlyMap<string, Channel>;
+  /** What platforms bring to the gateway's own HTTP server. */
+  readonly webhooks: Pick<OpenWebhookPaths, "find">;
   /** How replies are cut, also those of channels that are off. */
   readonly shapes: ReadonlyMap<string, Shape>;
   readonly previews: Previews;
@@ -44,7 +47,8 @@ export async function openChannels(
 ): Promise<Channels> {
   const { config, log } = options;
   const records = new OpeningRecords(core.engine);
-  const forChannel = contextsOf(options, core, intake, records);
+  const webhooks = new OpenWebhookPaths();
+  const forChannel = contextsOf(options, core, intake, { records, webhooks });
   const channels = new Map(addedChannels(options, core, intake, forChannel).map((channel) => [channel.name, channel]));
   const off = new Map<string, string>();
   const problems = new Map<string, readonly string[]>();
@@ -88,7 +92,7 @@ export async function openChannels(
       else states.turnOff(name, off.get(name) ?? "it cannot be used");
     }
   };
-  return { channels, shapes, previews, off, problems: () => [...problems.values()].flat(), follow };
+  return { channels, webhooks, shapes, previews, off, problems: () => [...problems.values()].flat(), follow };
 }
 
 function scopeOf(
@@ -97,17 +101,24 @@ function scopeOf(
   live: Pick<LiveConfig, "running">,
 ): PlatformScope {
   const trustedProxies = (): readonly string[] => live.running.gateway.trustedProxies;
-  return { context, home, trustedProxies, commands: commandMenu, log };
+  return { context, home, trustedProxies, log };
 }
 
 type ContextOf = (name: string) => OwnChannelContext;
 
-function contextsOf({ pauses }: GatewayOptions, { engine }: Core, intake: Intake, records: OpeningRecords): ContextOf {
+function contextsOf(
+  { pauses, http }: GatewayOptions,
+  { engine }: Core,
+  intake: Intake,
+  { records, webhooks }: { readonly records: OpeningRecords; readonly webhooks: OpenWebhookPaths },
+): ContextOf {
   return (name) => ({
     cursor: (cursor) => engine.cursor(cursor),
     actsAtOnce: (message) => intake.actsAtOnce(name, message),
     press: (press) => intake.press(name, press),
     records: records.of(name),
+    commands: commandMenu,
+    ...(http === false ? {} : { webhooks }),
     sendTimeoutMs: pauses?.sendTimeoutMs,
   });
 }

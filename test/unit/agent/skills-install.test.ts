@@ -182,7 +182,9 @@ test("a git address leads to this machine or a private network only where web_fe
     response.writeHead(404).end();
   });
   for (const each of [server, other]) await new Promise<void>((done) => each.listen(0, "127.0.0.1", done));
-  context.after(() => [server, other].forEach((each) => each.close()));
+  context.after(() => {
+    for (const each of [server, other]) each.close();
+  });
   const portOf = (each: typeof server): number => (each.address() as AddressInfo).port;
   const port = portOf(server);
   for (const source of [
