@@ -166,6 +166,7 @@ const table: readonly Row[] = [
       "agent/turn/running-turns",
       "agent/questions/open-questions",
       "agent/model/context-use",
+      "config/settings/setting-view",
     ],
   },
   { files: "http/**", may: [...base, "api/**", "config/**", "events/content"], types: ["events/**"] },
@@ -232,7 +233,7 @@ const table: readonly Row[] = [
   { files: "client/**", may: ["util/text/visible", "util/async/backoff"], types: ["events/**"] },
   {
     files: "web/**",
-    may: ["client/**", "channels/formatting/bounded-lexer", "util/text/visible"],
+    may: ["client/**", "channels/formatting/bounded-lexer", "util/text/visible", "events/inbox-events"],
     types: ["events/**"],
   },
   { files: "templates/**", may: base },

@@ -19,8 +19,9 @@ import { applied, assertSettable, editsFor } from "./edits.js";
 import { assertMayChange } from "./guarded.js";
 import { hasHidden, inside, withoutSecrets, withSecrets } from "./hide.js";
 import { faultOf, spelledAsIn } from "./one-setting.js";
-import { type SettingView, type UnknownSetting, unknownIn, viewsOf, writtenAt } from "./overview.js";
+import { type UnknownSetting, unknownIn, viewsOf, writtenAt } from "./overview.js";
 import { assertSecretsStay } from "./secrets-stay.js";
+import type { SettingView } from "./setting-view.js";
 
 export interface SettingsFileOptions {
   readonly home: string;

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { describe } from "node:test";
+import type { Page } from "playwright-core";
 import { type FakeTelegram, startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { openAIConfig, startGateway, type TestGateway } from "../../../support/worlds/gateway.js";
-import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { browserOfBlock } from "../../../support/worlds/http/page-block.js";
 import { editLive, withSetting } from "../../../support/worlds/live-edit.js";
 import type { FakeModelServer, ScriptedAnswer } from "../../../support/worlds/model-script.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
@@ -47,14 +48,7 @@ async function connectTelegram(page: Page, { url }: FakeTelegram, token: string)
 }
 
 describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-
-  before(async () => {
-    browser = await openChromium();
-  });
-  after(async () => {
-    await browser?.close();
-  });
+  const browser = browserOfBlock();
 
   pageTest(
     "models: a wrong key is refused in place, the right one is in force, a second provider helps out",
@@ -63,10 +57,10 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
       await using second = await startProvider(["llama-3.1-8b-instant"], "The second one answers.");
       await using gateway = await startGateway({ config: {} });
       await withPage(
-        browser,
+        browser(),
         `${gateway.gateway.pageUrl}#/models`,
         async (page) => {
-          const other = await (await browser.newContext()).newPage();
+          const other = await (await browser().newContext()).newPage();
           await other.goto(gateway.gateway.pageUrl);
           await other.locator(".first-steps").waitFor();
           await page.getByText("No provider is set up yet").waitFor();
@@ -141,7 +135,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
     });
     await using gateway = await startGateway({ config: {} });
     await withPage(
-      browser,
+      browser(),
       `${gateway.gateway.pageUrl}#/models`,
       async (page) => {
         await page.getByRole("button", { name: "Add a provider" }).click();
@@ -172,7 +166,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
     await using telegram = await startFakeTelegram({ token: "4242:right" });
     await using gateway = await startGateway();
     await withPage(
-      browser,
+      browser(),
       gateway.gateway.pageUrl,
       async (page) => {
         await page.getByRole("heading", { name: "Choose who answers" }).waitFor();
@@ -205,7 +199,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
 
   pageTest("first run: who wants to wait chats with the stand-in, and is not asked again", async () => {
     await using gateway = await startGateway();
-    await withPage(browser, gateway.gateway.pageUrl, async (page) => {
+    await withPage(browser(), gateway.gateway.pageUrl, async (page) => {
       await page.getByRole("button", { name: "Not now" }).click();
       await page.getByRole("heading", { name: "What can I do for you?" }).waitFor();
       await page.reload();
@@ -226,7 +220,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
         config: { ...config, providers: { openai: { apiKey: key, apiBase: model.apiBase } } },
       });
       await withPage(
-        browser,
+        browser(),
         `${gateway.gateway.pageUrl}#/channels`,
         async (page) => {
           const card = page.getByRole("listitem", { name: "Telegram" });
