@@ -20,7 +20,7 @@ export interface WorkItem {
   /** False until the transaction that brought it is synced: nobody may see it before. */
   isDurable: boolean;
   stored: StoredWork | undefined;
-  /** Attempts so far: none, those that the journal and the log tell of, or perhaps others too (see {@link StoredWork}). */
+  /** Attempts so far: none, those that the journal and the log tell about, or perhaps others too (see {@link StoredWork}). */
   past: "none" | "told" | "unclear";
   /** The attempt that runs or has claimed it. */
   takenBy: object | undefined;
