@@ -201,7 +201,7 @@ export class SettingsFile {
     try {
       const backup = await this.#keepCopy();
       await editConfig(this.path, edits);
-      // Whoever sees the event reads what is in force.
+      // Anyone who sees the event reads what is in force.
       await this.#options.live.look();
       this.#options.onChanged?.(edits.map(({ path }) => path.join(".")));
       return backup;

@@ -9,7 +9,7 @@ import type {
   SenderView,
   SettingsApi,
 } from "../../api/settings/settings-api.js";
-import { platformNames } from "../../channels/platforms.js";
+import { isPlatformName, platformNames, setUpOf, titleOf } from "../../channels/platforms.js";
 import { configOf } from "../../config/load.js";
 import type { Config } from "../../config/schema.js";
 import { absentChannels } from "../../config/schema.js";
@@ -173,6 +173,7 @@ function channelsOf(states: readonly ChannelStatus[], written: unknown): readonl
       since: found?.since,
       lastSeenAt: found?.lastSeenAt,
       reason: found?.reason,
+      ...(isPlatformName(name) ? { title: titleOf(name), fields: setUpOf(name)?.fields } : {}),
     };
   });
   const reason = "maxclaw does not have this channel yet";

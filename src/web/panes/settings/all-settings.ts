@@ -1,6 +1,6 @@
 import { isRecord } from "../../../client/frames.js";
 import { type Api, type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
-import { languageOfPage } from "../../words/words.js";
+import { languageOfPage, saidIn } from "../../words/words.js";
 import { inWords, labels } from "./labels.js";
 
 /** One key of the config, as the gateway tells it. */
@@ -21,6 +21,8 @@ export interface Setting {
   /** As the file says it; undefined where it says nothing. */
   readonly value: unknown;
   readonly variables: readonly { readonly name: string; readonly from: string }[];
+  /** Whose setting it is, in the language of the page; absent for what is not of a channel. */
+  readonly channel: { readonly title: string; readonly isOffered: boolean } | undefined;
 }
 
 export interface AllSettings {
@@ -83,12 +85,14 @@ function toSetting(one: JsonObject, meanings: Readonly<Record<string, string>>):
   const path = textsIn(one.path);
   const name = path.join(".");
   const schema = isRecord(one.schema) ? one.schema : {};
+  const channel = isRecord(one.channel) ? one.channel : undefined;
+  const chinese = languageOfPage() === "zh" ? textIn(channel?.meaning) : "";
   return {
     path,
     name,
-    label: labels[name]?.[languageOfPage() === "zh" ? 1 : 0] ?? name,
+    label: channel === undefined ? (labels[name]?.[languageOfPage() === "zh" ? 1 : 0] ?? name) : saidIn(channel.label),
     schema,
-    meaning: meanings[name] ?? textIn(schema.description),
+    meaning: meanings[name] ?? (chinese || textIn(schema.description)),
     isSecret: one.isSecret === true,
     effect: one.effect === "now" ? "now" : "restart",
     locked: one.locked === "file" || one.locked === "token" ? one.locked : undefined,
@@ -98,6 +102,8 @@ function toSetting(one: JsonObject, meanings: Readonly<Record<string, string>>):
       name: textIn(variable.name),
       from: textIn(variable.from),
     })),
+    channel:
+      channel === undefined ? undefined : { title: saidIn(channel.title), isOffered: channel.isOffered === true },
   };
 }
 

@@ -6,6 +6,10 @@ export interface Group {
   /** What the names of its settings begin with. */
   readonly id: string;
   readonly settings: readonly Setting[];
+  /** Of a channel: its name for people. */
+  readonly title: string | undefined;
+  /** The pane that sets up the same in a simpler way. */
+  readonly pane: string | undefined;
 }
 
 /** What people look for most comes first. A group that is not named here comes last. */
@@ -15,10 +19,7 @@ const order = [
   "providers",
   "prices",
   "budgets",
-  "channels.telegram",
-  "channels.discord",
-  "channels.email",
-  "channels.websocket",
+  "channels",
   "owners",
   "policy",
   "inbound",
@@ -50,17 +51,10 @@ const paneOf: Readonly<Record<string, string>> = {
   providers: "models",
   prices: "models",
   budgets: "budgets",
-  "channels.telegram": "channels",
-  "channels.discord": "channels",
-  "channels.email": "channels",
   "tools.mcpServers": "mcp",
   policy: "tools",
   skills: "skills",
 };
-
-export function paneFor(group: string): string | undefined {
-  return paneOf[group];
-}
 
 function groupOf(path: readonly string[]): string {
   return path.slice(0, inTwo.has(path[0] ?? "") ? 2 : 1).join(".");
@@ -74,15 +68,21 @@ export function groupsOf(settings: readonly Setting[]): readonly Group[] {
     known.push(setting);
     groups.set(id, known);
   }
-  const place = (id: string): number => (order.includes(id) ? order.indexOf(id) : order.length);
+  const place = (id: string): number => {
+    const known = id.startsWith("channels.") ? "channels" : id;
+    return order.includes(known) ? order.indexOf(known) : order.length;
+  };
   return [...groups]
-    .map(([id, list]) => ({ id, settings: list }))
+    .map(([id, list]) => {
+      const channel = list[0]?.channel;
+      return { id, settings: list, title: channel?.title, pane: channel?.isOffered === true ? "channels" : paneOf[id] };
+    })
     .sort((one, other) => place(one.id) - place(other.id));
 }
 
 /** `Commands: Sandbox for commands`, where the group is not in sight. */
-export function placeOf({ path, label }: Setting): string {
-  return `${nameIn("group", groupOf(path))}: ${label}`;
+export function placeOf({ path, label, channel }: Setting): string {
+  return `${channel?.title ?? nameIn("group", groupOf(path))}: ${label}`;
 }
 
 /** Whether all words are somewhere in its label, its name in the file, or its meaning. */

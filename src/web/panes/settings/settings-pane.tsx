@@ -6,7 +6,7 @@ import { type AllSettings, problemOf, type Setting } from "./all-settings.js";
 import { hasStars } from "./fields/field-kind.js";
 import { fieldWords, nameIn } from "./fields/words.js";
 import { WithSettings } from "./file-state.js";
-import { type Group, groupsOf, isFound, paneFor } from "./groups.js";
+import { type Group, groupsOf, isFound } from "./groups.js";
 import { rankOf } from "./rank.js";
 import { SettingsForm } from "./settings-form.js";
 import { type SaveChanges, useSettings } from "./use-settings.js";
@@ -89,7 +89,7 @@ function GroupCard({
   world,
   all,
   save,
-  group: { id, settings },
+  group: { id, settings, title, pane: ownPane },
   shown,
   isOpen,
 }: {
@@ -101,7 +101,7 @@ function GroupCard({
   readonly isOpen: boolean;
 }) {
   const [wasOpened, setOpened] = useState(isOpen);
-  const own = panes.find((pane) => pane.id === paneFor(id));
+  const own = panes.find((pane) => pane.id === ownPane);
   const set = settings.filter(({ value }) => value !== undefined).length;
   const wrong = settings.filter((setting) => problemOf(setting, all) !== undefined).length;
   return (
@@ -111,7 +111,7 @@ function GroupCard({
       onToggle={({ currentTarget }) => currentTarget.open && setOpened(true)}
     >
       <summary>
-        <h2>{nameIn("group", id)}</h2>
+        <h2>{title ?? nameIn("group", id)}</h2>
         {set === 0 ? undefined : <span class="setting-source">{t("setHere", { n: set })}</span>}
         {wrong === 0 ? undefined : <span class="problem-text">{fieldWords.count(wrong, "wrongOne", "wrong")}</span>}
       </summary>
