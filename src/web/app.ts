@@ -1,5 +1,5 @@
 import type { SearchHit } from "../client/client.js";
-import type { EventOf, GatewayEvent } from "../events/event.js";
+import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { loadChoices } from "./commands/choices.js";
 import { writeDown } from "./files/write-down.js";
@@ -15,6 +15,7 @@ import { Way } from "./frame/places/way.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { createShell, type Shell } from "./frame/shell.js";
 import { showKnown } from "./frame/show-known.js";
+import { SideLists } from "./frame/side-lists.js";
 import { signIn } from "./frame/sign-in.js";
 import { createStrangers } from "./frame/strangers.js";
 import { frameWords } from "./frame/words.js";
@@ -77,7 +78,7 @@ class App {
   readonly #palette: PaletteOpener;
   readonly #firstRun: FirstRun;
   readonly #rail: ReturnType<typeof createRail>;
-  readonly #settings: ReturnType<typeof createSettingsList>;
+  readonly #sides: SideLists;
   readonly #devices: DeviceButtons;
   readonly #presence = new PagePresence({
     api: this.#api,
@@ -100,7 +101,7 @@ class App {
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
       onInboxChanged: () => this.#inbox.refreshSoon(),
-      onSetting: (event) => this.#onSetting(event),
+      onSetting: (event) => this.#inbox.onSetting(event),
     });
     this.#outbox = new Outbox({
       store: kept,
@@ -144,8 +145,10 @@ class App {
       onFailure,
     });
     const openPane = (id: string): void => this.#goToPane(id);
-    this.#rail = createRail(panes, { openChats: () => this.#goToChats(), openPane });
-    this.#settings = createSettingsList(panes, openPane);
+    const openSettings = (): void => this.#sides.openSettings();
+    this.#rail = createRail(panes, { openChats: () => this.#goToChats(), openSettings, openPane });
+    const settings = createSettingsList(panes, openPane);
+    this.#sides = new SideLists(panes, { rail: this.#rail, chats: this.#chats.element, settings, openPane });
     new ReadMarks(store, () => this.#connection.client);
     this.#palette = this.#createPalette();
     this.#shell = this.#build();
@@ -174,8 +177,12 @@ class App {
     const place = this.#way.place ?? { kind: "chat", key: this.#chat.freshKey() };
     this.#connection.open();
     this.#way.settle(place);
-    if (place.kind === "chat") this.#conversation.focus();
+    this.#focusField();
     await this.#takeUp();
+  }
+
+  #focusField(): void {
+    if (this.#way.place?.kind === "chat" && document.activeElement === document.body) this.#conversation.focus();
   }
 
   /** What an earlier page could not send, or had begun to write. */
@@ -192,13 +199,14 @@ class App {
     this.#chats.element.append(
       h("div", { class: "pane-foot" }, this.#devices.element, createInstallButton(), createLanguageButton()),
     );
-    const side = [this.#rail.element, this.#chats.element, this.#settings.element];
     return createShell({
-      side,
+      side: this.#sides.elements,
       chatHead: createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key)),
       tools: [this.#palette.element],
       banners: this.#banners.element,
       conversation: this.#conversation.elements,
+      onDrawer: () => this.#sides.reset(),
+      onSettled: () => this.#focusField(),
     });
   }
 
@@ -282,9 +290,7 @@ class App {
 
   #showPlace(place: Place): void {
     const pane = place.kind === "pane" ? panes.find(({ id }) => id === place.id) : undefined;
-    this.#rail.show(pane);
-    this.#chats.element.hidden = place.kind === "pane" && pane?.area === "settings";
-    this.#settings.element.hidden = pane?.area !== "settings";
+    this.#sides.show(pane);
     if (place.kind === "chat") {
       this.#shell.showPane(undefined);
       this.#panes.clear();
@@ -293,7 +299,6 @@ class App {
       return;
     }
     this.#presence.say();
-    this.#settings.show(place.id);
     this.#shell.showPane(pane?.title() ?? frameWords.t("unknownPane"));
     void this.#panes.show(pane, place.argument);
   }
@@ -330,11 +335,6 @@ class App {
     this.#isConnected = true;
     this.#presence.sayAgain();
     this.#onDevice.begin();
-  }
-
-  #onSetting(event: EventOf<"settings_changed">): void {
-    this.#inbox.onSetting(event);
-    if (event.payload.key === "config") this.#connection.readStatus().catch(() => undefined);
   }
 
   async #letIn(code: string): Promise<void> {

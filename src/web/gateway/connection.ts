@@ -97,7 +97,12 @@ export class Connection {
       if (inboxEvents.includes(event.type) && !isOnItsWay(event)) onInboxChanged();
     };
     client.subscribe<EventType>("*", ofChats, { types: [...listEvents, ...inboxEvents] });
-    client.subscribe("system", onSetting, { types: ["settings_changed"] });
+    const ofSettings = (event: EventOf<"settings_changed">): void => {
+      onSetting(event);
+      // Changed in another browser, in the file, or here.
+      if (event.payload.key === "config") this.readStatus().catch(() => undefined);
+    };
+    client.subscribe("system", ofSettings, { types: ["settings_changed"] });
   }
 
   /** A refused upgrade does not say why: the HTTP side does. */

@@ -75,6 +75,42 @@ describe("going from place to place on the web page", { timeout: 120_000, skip: 
     }),
   );
 
+  pageTest("on a phone the way back closes the menu and then the pane, and Settings leads to their list", () =>
+    withPage(
+      browser,
+      backend.url,
+      async (page) => {
+        await page.waitForURL(/#webui/);
+        const chat = page.url();
+        const menu = page.getByRole("button", { name: /^Menu/ });
+        const side = page.locator("#side");
+        const isOpen = page.locator(".shell.drawer-open");
+        await menu.tap();
+        await isOpen.waitFor();
+        await page.goBack();
+        await isOpen.waitFor({ state: "detached" });
+        assert.equal(page.url(), chat, "the page is not left");
+        await menu.tap();
+        await side.getByRole("button", { name: "Settings" }).tap();
+        const list = side.getByRole("navigation", { name: "Settings" });
+        await list.getByRole("button", { name: "Models" }).waitFor();
+        assert.equal(page.url(), chat, "nothing was chosen yet");
+        await page.keyboard.press("Escape");
+        await isOpen.waitFor({ state: "detached" });
+        await menu.tap();
+        await side.getByRole("button", { name: "New chat" }).waitFor();
+        await side.getByRole("button", { name: "Settings" }).tap();
+        await list.getByRole("button", { name: "Channels" }).tap();
+        await page.locator(".pane-page").waitFor();
+        assert.equal(await isOpen.count(), 0);
+        await page.goBack();
+        await page.getByLabel("Message", { exact: true }).waitFor();
+        assert.deepEqual([page.url(), await isOpen.count()], [chat, 0], "one step back, and the menu is closed");
+      },
+      { context: phone },
+    ),
+  );
+
   pageTest("text that is not saved goes only after a question", () =>
     withPage(browser, at("#/jobs"), async (page) => {
       await page.getByRole("button", { name: "New job" }).waitFor();
@@ -108,6 +144,7 @@ describe("going from place to place on the web page", { timeout: 120_000, skip: 
         for (const [pane, open, field] of forms) {
           await page.evaluate(`location.hash = '#/${pane}'`);
           await page.getByRole("button", { name: open }).first().click();
+          if (pane === "mcp") await page.getByText(/only where the gateway has a token/).waitFor();
           if (pane === "models") await page.getByRole("radio", { name: /anthropic/ }).click();
           await page.getByLabel(field).first().fill("typed");
           await page.getByRole("button", { name: "Inbox" }).click();

@@ -3,6 +3,7 @@ import { type PaneProps, panes } from "../list.js";
 import { Field, Section } from "../parts/controls.js";
 import type { PaneWorld } from "../world.js";
 import { type AllSettings, problemOf, type Setting } from "./all-settings.js";
+import { hasStars } from "./fields/field-kind.js";
 import { fieldWords, nameIn } from "./fields/words.js";
 import { WithSettings } from "./file-state.js";
 import { type Group, groupsOf, isFound } from "./groups.js";
@@ -144,6 +145,7 @@ function Unknown({ all: { unknown } }: { readonly all: AllSettings }) {
         {unknown.map(({ name, value }) => (
           <li key={name}>
             <code>{name}</code> <code class="muted">{JSON.stringify(value)}</code>
+            {hasStars(value) ? <span class="field-hint">{t("unknownHidden")}</span> : undefined}
           </li>
         ))}
       </ul>

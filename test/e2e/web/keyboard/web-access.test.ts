@@ -13,6 +13,26 @@ const sizes: readonly (readonly [name: string, context: BrowserContextOptions])[
   ["phone", phone],
 ];
 
+interface Shift {
+  readonly value: number;
+  readonly of: string;
+}
+
+/** Gathers in `shifts` what moves by itself. */
+const watchShifts = `
+  globalThis.shifts = [];
+  new PerformanceObserver((list) => {
+    for (const { value, sources } of list.getEntries())
+      shifts.push({ value, of: sources.map(({ node }) => node?.nodeName + "." + node?.className).join() });
+  }).observe({ type: "layout-shift", buffered: true });
+`;
+
+/** Nobody has set it up. */
+async function startBare(): Promise<Backend & AsyncDisposable> {
+  const bare = await startBackend({ isUnfinished: true });
+  return { ...bare, [Symbol.asyncDispose]: () => bare.stop() };
+}
+
 function isNarrow(page: Page): Promise<boolean> {
   return page.evaluate<boolean>("innerWidth < 760");
 }
@@ -74,6 +94,36 @@ describe("the page for everybody", { timeout: 300_000, skip: withoutChromium() }
       assert.deepEqual([...(await findingsOf(size, context)).overflow], []),
     );
   }
+
+  for (const [size, context] of sizes)
+    pageTest(`nothing moves while it comes: the first run, an empty chat, a chat, each pane, ${size}`, async () => {
+      await using bare = await startBare();
+      const moved: string[] = [];
+      const look = async (page: Page, place: string, ready: string): Promise<void> => {
+        await page.locator(ready).first().waitFor();
+        await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))");
+        const shifts = await page.evaluate<readonly Shift[]>("shifts.splice(0)");
+        moved.push(...shifts.map(({ value, of }) => `${place}: ${value} ${of}`));
+      };
+      const onPlace = (url: string, scenario: (page: Page) => Promise<void>): Promise<void> =>
+        withPage(browser, url, scenario, {
+          context,
+          expected: /40\d/,
+          onPage: (page) => page.addInitScript(watchShifts),
+        });
+      await onPlace(bare.url, (page) => look(page, "the first run", ".first-steps .pick-item"));
+      await onPlace(backend.url, (page) => look(page, "an empty chat", ".welcome h2"));
+      await onPlace(`${backend.url}#webui:0000beef`, async (page) => {
+        await look(page, "a chat", ".message.assistant");
+        // What a provider answers has the length that it has.
+        for (const id of paneIds().filter((each) => each !== "models")) {
+          await page.evaluate(`location.hash = "#/${id}"`);
+          await page.locator(`.pane-page[data-pane="${id}"]`).waitFor();
+          await look(page, id, ".pane-page:not(.is-settling)");
+        }
+      });
+      assert.deepEqual(moved, []);
+    });
 
   pageTest("on a phone everything that can be pressed is large enough for a thumb", async () =>
     assert.deepEqual([...(await findingsOf("phone", phone)).smallTargets], []),

@@ -1,6 +1,6 @@
 import { useId } from "preact/hooks";
 import type { Setting } from "../all-settings.js";
-import { defaultOf, kindOf, optionsIn } from "./field-kind.js";
+import { defaultOf, hasStars, kindOf, optionsIn } from "./field-kind.js";
 import { fieldWords, nameIn } from "./words.js";
 
 const { t } = fieldWords;
@@ -153,7 +153,7 @@ function hintsOf(setting: Setting, isDue: boolean): readonly string[] {
   if (kind === "list") hints.push(t("lines"));
   if (kind === "map") hints.push(t("pairs"));
   if (kind === "json") hints.push(t("asText"));
-  if (isSecret && kind !== "secret") hints.push(t("stars"));
+  if (kind !== "secret" && (isSecret || hasStars(value))) hints.push(t("stars"));
   if (locked === undefined) hints.push(t(isDue ? "waiting" : effect === "now" ? "now" : "afterRestart"));
   else hints.push(t(locked === "token" ? "lockedToken" : "lockedFile"));
   if (source === "environment" && value !== undefined) hints.push(t("wins", { name: variables[0]?.name ?? "" }));
