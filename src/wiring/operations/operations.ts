@@ -74,11 +74,7 @@ export async function openOperations(
       lookedRuns: await core.engine.records.open("looked_run"),
       systemKey: gatewayKey,
     },
-    work: {
-      ...turnPorts(assistant),
-      tasks,
-      contextUse: contextUseOf(options, core, assistant, { tools, mcp }),
-    },
+    work: { ...turnPorts(assistant), tasks, contextUse: contextUseOf(options, core, assistant, { tools, mcp }) },
     people: {
       pairing: people.pairing,
       devices: people.devices,
