@@ -23,6 +23,8 @@ export interface DatabaseOptions {
   readonly url: string;
   readonly schema: string;
   readonly connections: number;
+  /** A transaction in which this node does nothing for so long is ended: a node that stands still must hold no locks. */
+  readonly idleMs: number;
   /** Called each time the database starts or stops to take writes. */
   readonly onChange: (isWritable: boolean) => void;
 }
@@ -32,6 +34,7 @@ export class Database implements Sql {
   readonly #pool: PgPool;
   readonly #onChange: DatabaseOptions["onChange"];
   readonly #schema: string;
+  readonly #begin: string;
   /** By the text with `@`: there are some dozens of them. */
   readonly #texts = new Map<string, string>();
   readonly commitSeconds = new Spread([0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]);
@@ -39,9 +42,10 @@ export class Database implements Sql {
   /** Why it takes no writes. */
   refusal: string | undefined;
 
-  constructor({ pg, url, schema, connections, onChange }: DatabaseOptions) {
+  constructor({ pg, url, schema, connections, idleMs, onChange }: DatabaseOptions) {
     this.#onChange = onChange;
     this.#schema = schema;
+    this.#begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(idleMs)}`;
     this.#pool = new pg.Pool({ ...connectionOptions(url), max: connections });
     // An idle connection was cut: the next statement takes another one.
     this.#pool.on("error", (error) => this.#refused(toFault(error, "The database cannot be used")));
@@ -113,7 +117,7 @@ export class Database implements Sql {
     client.on("error", onError);
     let isSound = false;
     try {
-      await client.query("BEGIN");
+      await client.query(this.#begin);
       const query = async <R>(text: string, values: readonly unknown[] = []): Promise<readonly R[]> =>
         (await client.query(this.#named(text), values)).rows as readonly R[];
       const result = await work({ query, isCareful, db: { executeSql: (text, values) => client.query(text, values) } });

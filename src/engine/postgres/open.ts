@@ -48,8 +48,9 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
     if (isWritable) log.info("the database takes writes again");
     else log.error(`the database takes no writes: ${database.refusal}`);
   };
-  const database: Database = new Database({ pg: modules.pg, url, schema, connections, onChange });
   const timing = { ...defaults, ...options.timing };
+  const idleMs = timing.claimMs / 2;
+  const database: Database = new Database({ pg: modules.pg, url, schema, connections, idleMs, onChange });
   let signals: Signals | undefined;
   const pollMs = (): number => (signals?.isListening === true ? timing.pollMs : timing.deafPollMs);
   const opening = { options, schema, channel: `maxclaw_${schema}`, timing, database, pollMs };
