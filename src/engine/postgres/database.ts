@@ -1,6 +1,6 @@
-import { EngineError } from "../../errors.js";
+import { messageOf } from "../../errors.js";
 import { Spread } from "../../util/spread.js";
-import { isCollision, isUniqueViolation, toFault } from "./faults.js";
+import { isCollision, isOutage, isUniqueViolation, toFault } from "./faults.js";
 import type { BossDb, PgModule, PgPool } from "./modules.js";
 
 /** Runs statements, in which `@` before a name is the schema; the caller knows the shape of the rows, because it wrote the SELECT. */
@@ -168,9 +168,9 @@ export class Database implements Sql {
   }
 
   #refused(fault: unknown): void {
-    if (!(fault instanceof EngineError) || fault.kind !== "persistence") return;
+    if (!isOutage(fault)) return;
     const wasWritable = this.refusal === undefined;
-    this.refusal = fault.message;
+    this.refusal = messageOf(fault);
     if (wasWritable) this.#onChange(false);
   }
 }

@@ -43,13 +43,16 @@ export class LaneDelivery implements Delivery<QueueName> {
     const { queue, claim } = this.#attempt;
     const { emit = [], counts, afterSeq } = options;
     assertCurrent(this.#attempt);
-    return await this.#store({
+    const stored = await this.#store({
       ...{ events, emit, counts, afterSeq },
       also: async (tx) => {
         await jobs.assertHeld(tx, queue, claim);
+        this.#node.boundary("append:after-write");
         return {};
       },
     });
+    if (emit.length > 0) this.#node.boundary("append:after-sync");
+    return stored;
   }
 
   publish(event: EventDraft): void {
@@ -268,6 +271,7 @@ export async function append(
   if (counts.length > 0) return await store(node, sessionKey, { events, counts, afterSeq });
   const batch = await feed.inOrder(sessionKey, async () => {
     const added = await database.one((sql) => addEvents(node, sql, sessionKey, events, afterSeq));
+    node.boundary("append:after-write");
     await feed.stored(sessionKey, added.added);
     return added;
   });

@@ -30,7 +30,14 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** What the database refused because of the values themselves, and will always refuse. */
 export function isBadValue(error: unknown): boolean {
-  return codeOf(error)?.startsWith("22") === true;
+  return codeOf(error instanceof EngineError ? error.cause : error)?.startsWith("22") === true;
+}
+
+/** Nothing can be written for now, not only this. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof EngineError) || error.kind !== "persistence") return false;
+  const code = codeOf(error.cause);
+  return code === undefined || code in sentences || /^(08|53|57|58)/.test(code);
 }
 
 /** The fault as callers know it. Others, such as a bug of a caller's function, stay what they are. */

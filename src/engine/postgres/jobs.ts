@@ -1,6 +1,7 @@
 import { EngineError } from "../../errors.js";
 import type { QueueName } from "../engine.js";
 import type { Transaction } from "./database.js";
+import { type GuardedDb, NotNow } from "./guarded-db.js";
 import type { Boss, JobAttempt } from "./modules.js";
 
 export const queueNames: readonly QueueName[] = ["inbound", "outbound"];
@@ -14,14 +15,20 @@ const leastHeartbeatSeconds = 10;
 /** The queues of pg-boss: who may work on which lane at the moment. */
 export class Jobs {
   readonly #boss: Boss;
+  readonly #supervisor: Boss;
+  readonly #guard: GuardedDb;
 
-  constructor(boss: Boss) {
+  /** `supervisor` is on `guard`. */
+  constructor(boss: Boss, supervisor: Boss, guard: GuardedDb) {
     this.#boss = boss;
+    this.#supervisor = supervisor;
+    this.#guard = guard;
   }
 
   /** `heartbeatSeconds`: below ten only where the table is changed afterwards. */
   async open(claimMs: number): Promise<void> {
     await this.#boss.start();
+    await this.#supervisor.start();
     const heartbeatSeconds = Math.max(leastHeartbeatSeconds, Math.ceil(claimMs / 1000));
     const options = {
       retryLimit,
@@ -87,10 +94,14 @@ export class Jobs {
 
   /** Takes away the claims of nodes that have not renewed them. */
   async supervise(): Promise<void> {
-    await this.#boss.supervise();
+    this.#guard.isGuarding = true;
+    await this.#supervisor.supervise().catch((error: unknown) => {
+      if (!(error instanceof NotNow)) throw error;
+    });
   }
 
   async close(): Promise<void> {
+    await this.#supervisor.stop({ graceful: false, close: false });
     await this.#boss.stop({ graceful: false, close: false });
   }
 }

@@ -33,6 +33,9 @@ async function step(
   { schema, clusterId }: { readonly schema: string; readonly clusterId?: string | undefined },
 ): Promise<Cluster> {
   await tx.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 15))", [`maxclaw ${schema}`]);
+  const [keyword] = await tx.query("SELECT 1 FROM pg_get_keywords() WHERE word = $1 AND catcode <> 'U'", [schema]);
+  if (keyword !== undefined)
+    throw new EngineError(`"${schema}" cannot be the schema: it is a word of SQL`, { kind: "corrupt" });
   const [there] = await tx.query<{ found: boolean }>("SELECT to_regclass($1) IS NOT NULL AS found", [
     `${schema}.cluster`,
   ]);

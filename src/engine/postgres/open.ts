@@ -5,10 +5,12 @@ import { Database } from "./database.js";
 import { EventTable } from "./event-table.js";
 import { toFault } from "./faults.js";
 import { Feed } from "./feed.js";
+import { GuardedDb } from "./guarded-db.js";
 import { Jobs } from "./jobs.js";
 import { Lanes } from "./lanes.js";
 import { Leases } from "./leases.js";
 import { migrate } from "./migrate.js";
+import type { Boss, BossDb } from "./modules.js";
 import type { Node } from "./node.js";
 import type { PostgresEngineOptions } from "./options.js";
 import { PostgresEngine } from "./postgres-engine.js";
@@ -86,15 +88,19 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
 }
 
 async function openJobs({ options, schema, database, timing }: Opening): Promise<Jobs> {
-  const { log, modules } = options;
-  const boss = new modules.boss.PgBoss({
-    ...{ db: database.db, schema, supervise: false, schedule: false, reindex: false, createSchema: false },
-    superviseIntervalSeconds: 1,
-    monitorIntervalSeconds: 1,
-  });
-  boss.on("error", ({ message }) => log.debug("pg-boss could not do something", { message }));
-  boss.on("warning", ({ message }) => log.warn(`the queues in the database: ${message}`));
-  const jobs = new Jobs(boss);
+  const { log, modules, instanceId } = options;
+  const open = (db: BossDb, migrate: boolean): Boss => {
+    const boss = new modules.boss.PgBoss({
+      ...{ db, schema, migrate, supervise: false, schedule: false, reindex: false, createSchema: false },
+      superviseIntervalSeconds: 1,
+      monitorIntervalSeconds: 1,
+    });
+    boss.on("error", ({ message }) => log.debug("pg-boss could not do something", { message }));
+    boss.on("warning", ({ message }) => log.warn(`the queues in the database: ${message}`));
+    return boss;
+  };
+  const guarded = new GuardedDb(database, instanceId, timing);
+  const jobs = new Jobs(open(database.db, true), open(guarded, false), guarded);
   await jobs.open(timing.claimMs);
   if (timing.claimMs < 10_000)
     await database.query("UPDATE @queue SET heartbeat_seconds = $1", [Math.ceil(timing.claimMs / 1000)]);

@@ -79,6 +79,6 @@ export const versions: readonly string[] = [
   );
   CREATE INDEX records_changed ON @records (xid);
   CREATE TABLE @leases (name text PRIMARY KEY, holder text, epoch bigint NOT NULL, until timestamptz NOT NULL);
-  CREATE TABLE @nodes (id text PRIMARY KEY, seen timestamptz NOT NULL);
+  CREATE TABLE @nodes (id text PRIMARY KEY, since timestamptz NOT NULL, seen timestamptz NOT NULL);
   `,
 ];

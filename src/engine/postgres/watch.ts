@@ -29,7 +29,6 @@ const complainMs = 60_000;
 
 export interface WatchTiming {
   readonly renewMs: number;
-  readonly graceMs: number;
   readonly pollMs: () => number;
 }
 
@@ -42,8 +41,6 @@ export class Watch {
   readonly #closing = new AbortController();
   #running: readonly Promise<void>[] = [];
   #xmin = "";
-  /** Since when the database was there all the time, by the monotonic clock. */
-  #thereSince = Number.POSITIVE_INFINITY;
   #complainedAt = Number.NEGATIVE_INFINITY;
   #cleanedAt = performance.now();
   #lookNow = createGate();
@@ -62,7 +59,6 @@ export class Watch {
     this.#xmin = row?.xmin ?? "0";
     await this.#show();
     await this.#look();
-    this.#thereSince = performance.now();
     this.#running = [
       this.#repeat(
         () => this.#renew(),
@@ -89,7 +85,6 @@ export class Watch {
       try {
         await step();
       } catch (error) {
-        this.#thereSince = Number.POSITIVE_INFINITY;
         this.#complain(error);
       }
       await settledWithin(this.#lookNow.opened, { ms: everyMs(), signal });
@@ -100,21 +95,22 @@ export class Watch {
     const { lanes } = this.#node;
     await this.#show();
     await lanes.renew(this.#node);
-    // Everybody must have had the time to renew, too, before anybody's claim is taken away.
-    this.#thereSince = Math.min(this.#thereSince, performance.now());
   }
 
+  /** `since`: by the database's clock, for how long nothing has kept the nodes from showing themselves in time. */
   async #show(): Promise<void> {
     await this.#node.database.write(
-      `INSERT INTO @nodes (id, seen) VALUES ($1, clock_timestamp()) ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()`,
-      [this.#nodeId],
+      `INSERT INTO @nodes AS n (id, since, seen) VALUES ($1, clock_timestamp(), clock_timestamp())
+       ON CONFLICT (id) DO UPDATE SET seen = excluded.seen,
+         since = CASE WHEN n.seen < excluded.seen - 2 * $2::float8 * interval '1 ms' THEN excluded.seen ELSE n.since END`,
+      [this.#nodeId, this.#timing.renewMs],
     );
   }
 
   async #lookAround(): Promise<void> {
     await this.#look();
     const { jobs, lanes } = this.#node;
-    if (performance.now() - this.#thereSince >= this.#timing.graceMs) await jobs.supervise();
+    await jobs.supervise();
     lanes.wake("inbound");
     lanes.wake("outbound");
     if (performance.now() - this.#cleanedAt >= janitorMs) {
