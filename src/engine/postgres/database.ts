@@ -18,6 +18,9 @@ export interface Transaction extends Sql {
 
 const triesPerTransaction = 5;
 
+/** The connection was lost before the commit was asked for. */
+class Cut extends Error {}
+
 export interface DatabaseOptions {
   readonly pg: PgModule;
   readonly url: string;
@@ -83,8 +86,8 @@ export class Database implements Sql {
         return await this.#once(work, isCareful);
       } catch (error) {
         isCareful ||= isUniqueViolation(error);
-        const mayGoWell = isCollision(error) || isUniqueViolation(error);
-        if (!mayGoWell || tries === triesPerTransaction) throw this.#failed(error);
+        const mayGoWell = isCollision(error) || isUniqueViolation(error) || error instanceof Cut;
+        if (!mayGoWell || tries === triesPerTransaction) throw this.#failed(error instanceof Cut ? error.cause : error);
       }
     }
   }
@@ -112,16 +115,21 @@ export class Database implements Sql {
 
   async #once<T>(work: (tx: Transaction) => Promise<T>, isCareful: boolean): Promise<T> {
     const client = await this.#pool.connect();
-    const onError = (): void => {};
+    let isCut = false;
     // The pool listens only while it has the client itself.
+    const onError = (): void => {
+      isCut = true;
+    };
     client.on("error", onError);
     let isSound = false;
+    let isEnding = false;
     try {
       await client.query(this.#begin);
       const query = async <R>(text: string, values: readonly unknown[] = []): Promise<readonly R[]> =>
         (await client.query(this.#named(text), values)).rows as readonly R[];
       const result = await work({ query, isCareful, db: { executeSql: (text, values) => client.query(text, values) } });
       const beganAt = performance.now();
+      isEnding = true;
       await client.query("COMMIT");
       isSound = true;
       this.#committed(beganAt);
@@ -131,7 +139,8 @@ export class Database implements Sql {
         () => true,
         () => false,
       );
-      throw error;
+      // Nothing of it was stored: an old connection, or this node stood still.
+      throw isCut && !isEnding ? new Cut("the connection was lost", { cause: error }) : error;
     } finally {
       client.removeListener("error", onError);
       client.release(!isSound);
