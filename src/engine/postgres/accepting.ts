@@ -5,6 +5,7 @@ import type { Acceptance, AcceptOptions, Cursor, StoredWork, Work } from "../eng
 import type { Database, Transaction } from "./database.js";
 import { isBadValue } from "./faults.js";
 import type { Node } from "./node.js";
+import { bytesOf, idsOf, type Room } from "./work-table.js";
 
 /** So many go into one transaction. */
 const mostTogether = 50;
@@ -26,6 +27,9 @@ type Outcome =
   | { readonly events: readonly StoredEvent[]; readonly stored: StoredWork }
   | "duplicate"
   | { readonly error: unknown };
+
+/** What is to become of one of them. */
+type Choice = { readonly drafts: readonly EventDraft[] } | Exclude<Outcome, { readonly stored: StoredWork }>;
 
 export interface AcceptLimits {
   readonly acceptsWaiting?: number;
@@ -64,7 +68,7 @@ export class Accepting {
   async refuse(work: Work<"inbound">, cursor: Cursor | undefined): Promise<boolean> {
     const { database, work: table } = this.#node;
     return await database.transaction(async (tx) => {
-      if ((await table.look(tx, work)).isKnown || !(await table.remember(tx, [work]))) return false;
+      if (!(await table.remember(tx, work))) return false;
       if (cursor !== undefined) await moveCursor(tx, cursor);
       return true;
     });
@@ -104,39 +108,59 @@ export class Accepting {
   }
 
   async #transaction(database: Database, some: readonly Waiting[]): Promise<readonly Outcome[]> {
-    const keys = [...new Set(some.map(({ work }) => work.sessionKey))].sort();
+    const { work: table, now, boundary } = this.#node;
     return await database.transaction(async (tx) => {
-      await tx.query("SELECT 1 FROM @sessions WHERE key = ANY ($1::text[]) ORDER BY key FOR UPDATE", [keys]);
-      const outcomes: Outcome[] = [];
-      for (const { work, options } of some) outcomes.push(await this.#take(tx, work, options));
-      this.#node.boundary("accept:before-sync");
+      const acceptedAt = now();
+      const chosen = this.#choose(
+        some,
+        await table.look(
+          tx,
+          some.map(({ work }) => work),
+        ),
+      );
+      const taken = some.filter((_, index) => isTaken(chosen[index]));
+      const added = await table.add(
+        tx,
+        taken.map(({ work }) => work),
+        acceptedAt,
+      );
+      // Another node has accepted the same a moment ago: the next try sees that.
+      if (added.length < taken.length) throw Object.assign(new Error("accepted elsewhere"), { code: "40001" });
+      for (const { options } of taken) if (options.cursor !== undefined) await moveCursor(tx, options.cursor);
+      const additions = some.map(({ work: { sessionKey } }, index) => ({
+        sessionKey,
+        drafts: draftsOf(chosen[index]),
+      }));
+      const batches = await this.#node.events.addMany(tx, additions, (key) => this.#node.feed.timeOf(key));
+      const outcomes = some.map(({ work }, index): Outcome => {
+        const choice = chosen[index] ?? "duplicate";
+        if (!isTaken(choice)) return choice;
+        return { events: batches[index]?.added ?? [], stored: { ...work, acceptedAt, attempts: 0 } };
+      });
+      boundary("accept:before-sync");
       return outcomes;
     });
   }
 
-  async #take(tx: Transaction, work: Work, { events, cursor, isUrgent = false }: AcceptOptions): Promise<Outcome> {
-    const { work: table, events: log, feed, now } = this.#node;
-    const room = await table.look(tx, work);
-    if (room.isKnown) return "duplicate";
-    const drafts = this.#ready(work, room, events, isUrgent);
-    if ("error" in drafts) return drafts;
-    // Another node has accepted the same a moment ago: the next try sees that.
-    if (!(await table.remember(tx, [work]))) throw Object.assign(new Error("accepted elsewhere"), { code: "40001" });
-    const acceptedAt = now();
-    await table.add(tx, [work], acceptedAt);
-    if (cursor !== undefined) await moveCursor(tx, cursor);
-    const stored: StoredWork = { ...work, acceptedAt, attempts: 0 };
-    if (drafts.events.length === 0) return { events: [], stored };
-    const time = feed.timeOf(work.sessionKey);
-    return { events: (await log.add(tx, work.sessionKey, drafts.events, { time })).added, stored };
+  /** What is taken, one after the other: each sees those before it. */
+  #choose(some: readonly Waiting[], rooms: readonly Room[]): readonly Choice[] {
+    const ids = new Set<string>();
+    const more = new Map<string, { count: number; bytes: number }>();
+    return some.map(({ work, options }, index) => {
+      const { isKnown, ...room } = rooms[index] ?? { isKnown: true, count: 0, bytes: 0 };
+      if (isKnown || idsOf(work).some((id) => ids.has(id))) return "duplicate";
+      const lane = `${work.queue} ${work.key}`;
+      const before = more.get(lane) ?? { count: 0, bytes: 0 };
+      const sum = { count: room.count + before.count, bytes: room.bytes + before.bytes };
+      const choice = this.#ready(work, sum, options);
+      if (!isTaken(choice)) return choice;
+      for (const id of idsOf(work)) ids.add(id);
+      more.set(lane, { count: before.count + 1, bytes: before.bytes + bytesOf(work.body) });
+      return choice;
+    });
   }
 
-  #ready(
-    work: Work,
-    { count, bytes }: { count: number; bytes: number },
-    events: AcceptOptions["events"],
-    isUrgent: boolean,
-  ): { readonly events: readonly EventDraft[] } | { readonly error: unknown } {
+  #ready(work: Work, { count, bytes }: Omit<Room, "isKnown">, { events, isUrgent = false }: AcceptOptions): Choice {
     const more = isUrgent ? reserve : { pieces: 0, bytes: 0 };
     const isSmall = count < this.#pendingPerKey + more.pieces && bytes < bytesPerKey + more.bytes;
     if (!isSmall && count >= Math.min(alwaysRoomFor, this.#pendingPerKey)) {
@@ -144,7 +168,7 @@ export class Accepting {
       return { error: new EngineError(message, { kind: "lane_full" }) };
     }
     try {
-      return { events: typeof events === "function" ? events(count) : events };
+      return { drafts: typeof events === "function" ? events(count) : events };
     } catch (error) {
       return { error };
     }
@@ -173,6 +197,14 @@ export async function moveCursor(tx: Transaction, { name, value }: Cursor): Prom
     "INSERT INTO @cursors (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
     [name, value],
   );
+}
+
+function isTaken(choice: Choice | undefined): choice is { readonly drafts: readonly EventDraft[] } {
+  return typeof choice === "object" && "drafts" in choice;
+}
+
+function draftsOf(choice: Choice | undefined): readonly EventDraft[] {
+  return isTaken(choice) ? choice.drafts : [];
 }
 
 function accepted(some: readonly Waiting[], outcomes: readonly Outcome[], queue: Work["queue"]): number {

@@ -32,7 +32,7 @@ export class DeadLetters implements Readonly<Engine["dead"]> {
         const [row] = await tx.query<DeadRow>(`DELETE FROM @dead WHERE id = $1 RETURNING ${columns}`, [id]);
         if (row === undefined) return undefined;
         const { acceptedAt: _acceptedAt, attempts: _attempts, ...again } = toStoredWork(row);
-        await table.add(tx, [again], acceptedAt);
+        await table.addAgain(tx, again, acceptedAt);
         return again;
       });
     } finally {

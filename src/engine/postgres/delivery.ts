@@ -241,10 +241,7 @@ export async function store(
       const stored = await database.transaction(async (tx) => {
         const batch = await addEvents(node, tx, sessionKey, events, afterSeq);
         const ended = (await also?.(tx)) ?? {};
-        const added = emit.length === 0 ? [] : await table.unknown(tx, emit);
-        if (added.length > 0 && !(await table.remember(tx, added)))
-          throw Object.assign(new Error("accepted elsewhere"), { code: "40001" });
-        await table.add(tx, added, acceptedAt);
+        const added = await table.add(tx, emit, acceptedAt);
         const rows = batch.added.length === 0 ? [] : await records.count(tx, counts);
         return { batch, ended, added, rows };
       });

@@ -4,7 +4,7 @@ import type { Logger } from "../../log.js";
 import { deepFreeze } from "../../util/deep-freeze.js";
 import { frozenCopy } from "../frozen-copy.js";
 import { toEvent } from "../to-event.js";
-import type { Database, Sql } from "./database.js";
+import type { Database, Sql, Transaction } from "./database.js";
 import { signalSql } from "./signals.js";
 
 /** Events of a session that a transaction has stored. */
@@ -51,6 +51,34 @@ const addSql = `
     ${signalSql("$8", "json_build_object('n', $9::text, 'e', json_build_array($1::text, s.seq))")} FROM s
 `;
 
+/** The same for several sessions at once. */
+const addManySql = `
+  WITH s AS (
+    INSERT INTO @sessions AS s (key, seq, time, xid)
+    SELECT g.key, g.count, g.time, pg_current_xact_id() FROM unnest($1::text[], $2::bigint[], $3::bigint[]) g (key, count, time)
+    ORDER BY g.key
+    ON CONFLICT (key) DO UPDATE SET seq = s.seq + excluded.seq, time = greatest(s.time, excluded.time),
+      xid = pg_current_xact_id()
+    RETURNING key, seq, time, deleted
+  ), d AS (
+    SELECT *, count(*) OVER (PARTITION BY key) AS many, row_number() OVER (PARTITION BY key ORDER BY n) AS place
+    FROM unnest($4::text[], $5::text[], $6::text[], $7::text[]) WITH ORDINALITY d (key, id, type, body, n)
+  ), e AS (
+    INSERT INTO @events (session, seq, id, type, time, dropped, body, xid)
+    SELECT key, s.seq - d.many + d.place, d.id, d.type, s.time,
+      CASE WHEN s.deleted > 0 AND s.seq - d.many + d.place = s.deleted + 1 THEN s.deleted END, d.body, pg_current_xact_id()
+    FROM d JOIN s USING (key)
+  )
+  SELECT s.key, s.seq::float8, s.time::float8, s.deleted::float8,
+    ${signalSql("$8", "json_build_object('n', $9::text, 'e', json_build_array(s.key, s.seq))")} FROM s
+`;
+
+/** Events for one session. */
+export interface Addition {
+  readonly sessionKey: string;
+  readonly drafts: readonly EventDraft[];
+}
+
 export interface AddOptions {
   readonly afterSeq?: number | undefined;
   /** Unix ms: no event is older. */
@@ -72,11 +100,46 @@ export class EventTable {
     drafts: readonly EventDraft[],
     options: AddOptions,
   ): Promise<StoredBatch> {
-    for (const { type } of drafts)
-      if (!specOf(type).stored) throw new TypeError(`Events of type ${type} are never stored: publish them`);
+    for (const draft of drafts) assertStored(draft);
     if (sql.isCareful === true) return await this.#addNew(sql, sessionKey, drafts, options);
     const added = await this.#insert(sql, sessionKey, drafts, options);
     return { events: added, added };
+  }
+
+  /** Adds to several sessions, in the order given. One batch for each addition. */
+  async addMany(
+    tx: Transaction,
+    additions: readonly Addition[],
+    timeOf: (sessionKey: string) => number,
+  ): Promise<readonly StoredBatch[]> {
+    if (tx.isCareful) {
+      const batches: StoredBatch[] = [];
+      for (const { sessionKey, drafts } of additions)
+        batches.push(await this.add(tx, sessionKey, drafts, { time: timeOf(sessionKey) }));
+      return batches;
+    }
+    const all = additions.flatMap(({ sessionKey, drafts }) => drafts.map((draft) => ({ sessionKey, draft })));
+    if (all.length === 0) return additions.map(() => ({ events: [], added: [] }));
+    for (const { draft } of all) assertStored(draft);
+    const counts = new Map<string, number>();
+    for (const { sessionKey } of all) counts.set(sessionKey, (counts.get(sessionKey) ?? 0) + 1);
+    const { instanceId, channel } = this.#parts;
+    const rows = await tx.query<Numbered & { readonly key: string }>(addManySql, [
+      ...[[...counts.keys()], [...counts.values()], [...counts.keys()].map((key) => Math.round(timeOf(key)))],
+      ...[all.map(({ sessionKey }) => sessionKey), all.map(({ draft }) => draft.event_id)],
+      ...[all.map(({ draft }) => draft.type), all.map(({ draft }) => bodyOf(draft, instanceId))],
+      ...[channel, instanceId],
+    ]);
+    const next = new Map(rows.map((row) => [row.key, { row, seq: row.seq - (counts.get(row.key) ?? 0) }]));
+    return additions.map(({ sessionKey, drafts }) => {
+      const added = drafts.flatMap((draft) => {
+        const at = next.get(sessionKey);
+        if (at === undefined) return [];
+        at.seq += 1;
+        return [this.#numbered(sessionKey, draft, at.row, at.seq)];
+      });
+      return { events: added, added };
+    });
   }
 
   async read(
@@ -142,12 +205,17 @@ export class EventTable {
     ]);
     if (row === undefined) throw new Error(`${sessionKey}: events were not stored`);
     const first = row.seq - drafts.length + 1;
-    return drafts.map((draft, index) => {
-      const seq = first + index;
-      const dropped = row.deleted > 0 && seq === row.deleted + 1 ? row.deleted : undefined;
-      return toEvent(draft, { sessionKey, seq, time: row.time, instanceId, dropped });
-    });
+    return drafts.map((draft, index) => this.#numbered(sessionKey, draft, row, first + index));
   }
+
+  #numbered(sessionKey: string, draft: EventDraft, { time, deleted }: Numbered, seq: number): StoredEvent {
+    const dropped = deleted > 0 && seq === deleted + 1 ? deleted : undefined;
+    return toEvent(draft, { sessionKey, seq, time, instanceId: this.#parts.instanceId, dropped });
+  }
+}
+
+function assertStored({ type }: EventDraft): void {
+  if (!specOf(type).stored) throw new TypeError(`Events of type ${type} are never stored: publish them`);
 }
 
 /** What has no column of its own. */

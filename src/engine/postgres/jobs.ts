@@ -83,11 +83,6 @@ export class Jobs {
     }
   }
 
-  /** This job has become the head of its lane. */
-  async makeHead(tx: Transaction, queue: QueueName, job: string, position: number): Promise<void> {
-    await this.#boss.update(queue, undefined, { id: job, priority: priorityOf(position), db: tx.db });
-  }
-
   async drop(tx: Transaction, queue: QueueName, jobs: readonly string[]): Promise<void> {
     if (jobs.length > 0) await this.#boss.deleteJob(queue, jobs, { db: tx.db });
   }
@@ -109,6 +104,11 @@ export class Jobs {
 /** Who came to the head of a lane first goes first: pg-boss takes the highest, and has 32 bits for it. */
 function priorityOf(position: number): number {
   return -(position % 2 ** 31);
+}
+
+/** The same for one that has come to the head of its lane. */
+export function prioritySql(position: string): string {
+  return `-(${position} % 2147483648)::int`;
 }
 
 function assertOne(affected: number): void {

@@ -3,6 +3,7 @@ import { EngineError, messageOf } from "../../errors.js";
 import { draft } from "../../events/event.js";
 import type { Logger } from "../../log.js";
 import { backoffMs } from "../../util/async/backoff.js";
+import { InOrder } from "../../util/async/in-order.js";
 import { linked } from "../../util/async/linked.js";
 import { settledWithin } from "../../util/async/within.js";
 import type { ConsumeOptions, Handler, QueueName, StoredWork } from "../engine.js";
@@ -47,8 +48,9 @@ export interface LanesOptions {
 export class Lanes {
   readonly #options: LanesOptions;
   readonly #consumers = new Set<Consumer>();
-  /** By job. */
-  readonly #attempts = new Map<string, Attempt>();
+  readonly #attempts = new Set<Attempt>();
+  /** A lane's next handler begins once the one before it has settled, not only its attempt. */
+  readonly #handlers = new InOrder<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(options: LanesOptions) {
@@ -87,7 +89,7 @@ export class Lanes {
 
   /** New work is in a lane: the attempt that works there sees it, and free places look for it. */
   accepted(work: StoredWork): void {
-    for (const attempt of this.#attempts.values()) {
+    for (const attempt of this.#attempts) {
       if (attempt.queue === work.queue && attempt.work.key === work.key) this.#tell(attempt, work);
     }
     this.wake(work.queue);
@@ -95,7 +97,7 @@ export class Lanes {
 
   /** Whether anybody here wants to see new work of a lane. */
   isHeard(queue: QueueName, key: string): boolean {
-    return [...this.#attempts.values()].some(
+    return [...this.#attempts].some(
       (attempt) => attempt.queue === queue && attempt.work.key === key && attempt.listeners.size > 0,
     );
   }
@@ -122,7 +124,7 @@ export class Lanes {
   /** Renews the claims of all attempts. One that is not held any more is over. */
   async renew(node: Node): Promise<void> {
     for (const queue of queueNames) {
-      const attempts = [...this.#attempts.values()].filter((attempt) => attempt.queue === queue && !attempt.isEnded);
+      const attempts = [...this.#attempts].filter((attempt) => attempt.queue === queue && !attempt.isEnded);
       if (attempts.length === 0) continue;
       const held = await node.jobs.renew(
         queue,
@@ -134,20 +136,20 @@ export class Lanes {
   }
 
   fenceSession(sessionKey: string): void {
-    for (const attempt of this.#attempts.values())
+    for (const attempt of this.#attempts)
       if (attempt.work.sessionKey === sessionKey) fence(attempt, "its session was deleted");
   }
 
   /** The attempts that have not ended. */
   held(): readonly Attempt[] {
-    return [...this.#attempts.values()].filter(({ isEnded }) => !isEnded);
+    return [...this.#attempts].filter(({ isEnded }) => !isEnded);
   }
 
   /** Ends everything that still runs. */
   fenceAll(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    for (const attempt of this.#attempts.values()) fence(attempt, "the engine is closed");
+    for (const attempt of this.#attempts) fence(attempt, "the engine is closed");
   }
 
   /** Claims as much as there are free places for. True: there may be more. */
@@ -186,12 +188,16 @@ export class Lanes {
       listeners: new Set(),
       isEnded: false,
     };
-    const mustWait = attempt.isSuspect && [...this.#attempts.values()].some(({ isSuspect }) => isSuspect);
-    this.#attempts.set(claim.id, attempt);
+    const mustWait = attempt.isSuspect && [...this.#attempts].some(({ isSuspect }) => isSuspect);
+    for (const other of this.#attempts)
+      if (other.claim.id === claim.id) fence(other, "this node did not renew its claim in time");
+    this.#attempts.add(attempt);
     const running = new Promise<void>((resolve) => {
       Slot.hold(consumer.slots, consumer.signal, async (slot) => {
-        await this.#run(new LaneDelivery(node, attempt, slot), attempt, consumer, mustWait);
-        this.#attempts.delete(claim.id);
+        const delivery = new LaneDelivery(node, attempt, slot);
+        const lane = `${attempt.queue} ${attempt.work.key}`;
+        await this.#handlers.run(() => this.#run(delivery, attempt, consumer, mustWait), lane);
+        this.#attempts.delete(attempt);
         abort[Symbol.dispose]();
         resolve();
       });

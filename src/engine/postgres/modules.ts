@@ -78,7 +78,7 @@ export interface Boss {
   update(
     name: string,
     data: undefined,
-    options: InTransaction & { readonly id: string; readonly startAfter?: string; readonly priority?: number },
+    options: InTransaction & { readonly id: string; readonly startAfter: string },
   ): Promise<unknown>;
   supervise(): Promise<void>;
 }

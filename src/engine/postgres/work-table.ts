@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { deepFreeze } from "../../util/deep-freeze.js";
 import type { QueueName, StoredWork, Work } from "../engine.js";
 import type { Sql, Transaction } from "./database.js";
-import type { Jobs } from "./jobs.js";
+import { type Jobs, prioritySql } from "./jobs.js";
 import { signalSql } from "./signals.js";
 
 /** A piece of work as it is in its row. */
@@ -47,68 +47,86 @@ export class WorkTable {
     this.#parts = parts;
   }
 
-  async look(sql: Sql, work: Work): Promise<Room> {
-    const [row] = await sql.query<Room>(
-      `SELECT ${knownSql("$1", "$2")} AS "isKnown", count(*)::float8 AS count, coalesce(sum(bytes), 0)::float8 AS bytes
-       FROM @work WHERE queue = $3 AND key = $4`,
-      [idsOf(work), work.id, work.queue, work.key],
-    );
-    return row ?? { isKnown: false, count: 0, bytes: 0 };
-  }
-
-  /** Of some work, what was never accepted before. */
-  async unknown(sql: Sql, works: readonly Work[]): Promise<readonly Work[]> {
-    const unknown: Work[] = [];
-    for (const work of works)
-      if (!(await this.look(sql, work)).isKnown && !unknown.some(({ id }) => id === work.id)) unknown.push(work);
-    return unknown;
-  }
-
-  /** Remembers ids. @returns false when one of them was known, e.g. since a moment ago by another node */
-  async remember(sql: Sql, works: readonly Work[]): Promise<boolean> {
-    const ids = works.flatMap(idsOf);
-    const rows = await sql.query(
-      `INSERT INTO @seen (id, until) SELECT unnest($1::text[]), now() + interval '${rememberedDays} days'
-       ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE @seen.until <= now() RETURNING id`,
-      [ids],
-    );
-    return rows.length === new Set(ids).size;
-  }
-
-  /** Adds work whose ids are remembered, at the end of its lanes. */
-  async add(tx: Transaction, works: readonly Work[], acceptedAt: number): Promise<void> {
-    if (works.length === 0) return;
-    const { jobs, channel, instanceId } = this.#parts;
-    const rows = await tx.query<{ position: number }>(
-      "SELECT nextval('@positions')::float8 AS position FROM generate_series(1, $1)",
-      [works.length],
-    );
-    const placed = works.map((work, index) => {
-      const position = rows[index]?.position ?? 0;
-      return { work, position, key: work.key, job: jobIdOf(position) };
-    });
-    await tx.query(
-      `INSERT INTO @work (job, id, queue, key, session, dedup, body, bytes, accepted_at)
-       SELECT d.*, $9::bigint FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-         $8::int[]) d`,
+  /** What is known of some work, in its order, and locks their sessions, so that their events come in this order, too. */
+  async look(sql: Sql, works: readonly Work[]): Promise<readonly Room[]> {
+    return await sql.query<Room>(
+      `WITH locked AS (SELECT 1 FROM @sessions WHERE key = ANY ($5::text[]) ORDER BY key FOR UPDATE)
+       SELECT ${isKnownSql} AS "isKnown", l.count, l.bytes, (SELECT count(*) FROM locked) AS locked
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY d (id, dedup, queue, key, n)
+       CROSS JOIN LATERAL (SELECT count(*)::float8 AS count, coalesce(sum(bytes), 0)::float8 AS bytes
+         FROM @work w WHERE w.queue = d.queue AND w.key = d.key) l ORDER BY d.n`,
       [
-        placed.map(({ job }) => job),
-        ...columnsOf(works),
-        works.map(({ body }) => bytesOf(body)),
-        Math.round(acceptedAt),
+        works.map(({ id }) => id),
+        works.map(({ dedupId }) => dedupId ?? null),
+        works.map(({ queue }) => queue),
+        works.map(({ key }) => key),
+        works.map(({ sessionKey }) => sessionKey),
       ],
     );
-    for (const queue of new Set(works.map((work) => work.queue)))
-      await jobs.add(
+  }
+
+  /** Remembers the ids of work that is never taken. False: one of them is known. */
+  async remember(tx: Transaction, work: Work): Promise<boolean> {
+    const [room] = await this.look(tx, [work]);
+    if (room?.isKnown === true) return false;
+    const ids = idsOf(work);
+    const rows = await tx.query<{ id: string }>(`${rememberSql} RETURNING id`, [ids]);
+    return rows.length === ids.length;
+  }
+
+  /** Adds work at the end of its lanes, and remembers its ids. Gives what was added: what is known is left out. */
+  async add(tx: Transaction, works: readonly Work[], acceptedAt: number): Promise<readonly Work[]> {
+    if (works.length === 0) return [];
+    const placed = await tx.query<{ id: string; queue: QueueName; key: string; job: string; position: number }>(
+      `WITH ids AS (${rememberSql} RETURNING id), d AS (
+         SELECT *, nextval('@positions') AS position
+         FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int[], $9::text[])
+           WITH ORDINALITY d (id, queue, key, session, dedup, body, bytes, random, n) ORDER BY n
+       ), w AS (
+         INSERT INTO @work (job, id, queue, key, session, dedup, body, bytes, accepted_at)
+         SELECT (lpad(to_hex(position), 16, '0') || random)::uuid, id, queue, key, session, dedup, body, bytes, $10 FROM d
+         WHERE 'w:' || id IN (SELECT id FROM ids) AND (dedup IS NULL OR 'd:' || dedup IN (SELECT id FROM ids))
+           AND NOT EXISTS (SELECT 1 FROM @dead WHERE @dead.id = d.id)
+         ON CONFLICT (id) DO NOTHING RETURNING id, job
+       )
+       SELECT w.id, d.queue, d.key, w.job, d.position::float8 AS position,
+         ${signalSql("$11", "json_build_object('n', $12::text, 'w', json_build_array(d.queue, d.key, d.id))")}
+       FROM w JOIN d USING (id) ORDER BY d.n`,
+      [
+        works.flatMap(idsOf),
+        ...columnsOf(works),
+        works.map(({ body }) => bytesOf(body)),
+        works.map(() => randomBytes(8).toString("hex")),
+        Math.round(acceptedAt),
+        ...this.#told,
+      ],
+    );
+    await this.#addJobs(tx, placed);
+    const added = new Set(placed.map(({ id }) => id));
+    return works.filter(({ id }) => added.delete(id));
+  }
+
+  /** Adds work that was buried, though its ids are known. */
+  async addAgain(tx: Transaction, work: Work, acceptedAt: number): Promise<void> {
+    await tx.query("DELETE FROM @seen WHERE id = ANY ($1::text[])", [idsOf(work)]);
+    await this.add(tx, [work], acceptedAt);
+  }
+
+  async #addJobs(
+    tx: Transaction,
+    placed: readonly {
+      readonly queue: QueueName;
+      readonly key: string;
+      readonly job: string;
+      readonly position: number;
+    }[],
+  ): Promise<void> {
+    for (const queue of new Set(placed.map((one) => one.queue)))
+      await this.#parts.jobs.add(
         tx,
         queue,
-        placed.filter(({ work }) => work.queue === queue),
+        placed.filter((one) => one.queue === queue),
       );
-    await tx.query(
-      `SELECT ${signalSql("$1", "json_build_object('n', $2::text, 'w', json_build_array(d.queue, d.key, d.id))")}
-       FROM unnest($3::text[], $4::text[], $5::text[]) d (queue, key, id)`,
-      [channel, instanceId, works.map(({ queue }) => queue), works.map(({ key }) => key), works.map(({ id }) => id)],
-    );
   }
 
   /**
@@ -147,21 +165,18 @@ export class WorkTable {
     );
   }
 
-  /** Takes work away. Gives how much it was, and makes what is next in its lane the head of it. */
+  /** Takes work away, and gives how much it was. What is next in the lane comes to its head now, and this node may have no place for it. */
   async remove(tx: Transaction, { queue, key }: Pick<Work, "queue" | "key">, gone: readonly string[]): Promise<number> {
-    const [row] = await tx.query<{ count: number; next: string | null; position: number }>(
-      `WITH gone AS (DELETE FROM @work WHERE job = ANY ($1::uuid[]) RETURNING 1)
-       SELECT (SELECT count(*) FROM gone)::float8 AS count, (SELECT job FROM @work WHERE queue = $2 AND key = $3
-         AND NOT job = ANY ($1::uuid[]) ORDER BY job LIMIT 1) AS next, nextval('@positions')::float8 AS position`,
-      [gone, queue, key],
+    const [row] = await tx.query<{ count: number }>(
+      `WITH gone AS (DELETE FROM @work WHERE job = ANY ($1::uuid[]) RETURNING 1),
+       next AS (SELECT job, nextval('@positions') AS position FROM @work WHERE queue = $2 AND key = $3
+         AND NOT job = ANY ($1::uuid[]) ORDER BY job LIMIT 1),
+       head AS (UPDATE @job j SET priority = ${prioritySql("next.position")} FROM next
+         WHERE j.name = $2 AND j.id = next.job AND j.state = 'created' RETURNING 1)
+       SELECT (SELECT count(*) FROM gone)::float8 AS count, (SELECT ${this.#wakeSql("$4", "$5", "$2")} FROM head)`,
+      [gone, queue, key, ...this.#told],
     );
-    if (row === undefined) return 0;
-    if (row.next !== null) {
-      await this.#parts.jobs.makeHead(tx, queue, row.next, row.position);
-      // This node may have no place for it.
-      await tx.query(`SELECT ${this.#wakeSql("$1", "$2", "$3::text")}`, [...this.#told, queue]);
-    }
-    return row.count;
+    return row?.count ?? 0;
   }
 
   /** Drops all that belongs to a session. */
@@ -219,22 +234,19 @@ export function columnsOf(works: readonly Work[]): readonly (readonly unknown[])
   ];
 }
 
-function idsOf({ id, dedupId }: Work): readonly string[] {
+/** By what it is known when it comes again. */
+export function idsOf({ id, dedupId }: Work): readonly string[] {
   return [`w:${id}`, ...(dedupId === undefined ? [] : [`d:${dedupId}`])];
 }
 
-function knownSql(ids: string, id: string): string {
-  return `(EXISTS (SELECT 1 FROM @seen WHERE id = ANY (${ids}::text[]) AND until > now())
-    OR EXISTS (SELECT 1 FROM @work WHERE id = ${id}) OR EXISTS (SELECT 1 FROM @dead WHERE id = ${id}))`;
-}
+const isKnownSql = `(EXISTS (SELECT 1 FROM @seen s WHERE s.id IN ('w:' || d.id, 'd:' || d.dedup) AND s.until > now())
+  OR EXISTS (SELECT 1 FROM @work w WHERE w.id = d.id) OR EXISTS (SELECT 1 FROM @dead x WHERE x.id = d.id))`;
 
-/** In one transaction pg-boss keeps the order of the ids: the position first, then what makes it one of a kind. */
-function jobIdOf(position: number): string {
-  const digits = position.toString(16).padStart(16, "0") + randomBytes(8).toString("hex");
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-}
+/** Another node that accepts the same at this moment is waited for. */
+const rememberSql = `INSERT INTO @seen (id, until) SELECT unnest($1::text[]), now() + interval '${rememberedDays} days'
+  ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE @seen.until <= now()`;
 
 /** Roughly what it takes to keep it. */
-function bytesOf(body: Work["body"]): number {
+export function bytesOf(body: Work["body"]): number {
   return 1000 + body.content.length + 300 * body.attachments.length;
 }
