@@ -5,8 +5,8 @@ import { InOrder } from "../../util/async/in-order.js";
 import { linked } from "../../util/async/linked.js";
 import { settledWithin, within } from "../../util/async/within.js";
 import type { Lease } from "../engine.js";
-import type { Database } from "./database.js";
-import { signalSql } from "./signals.js";
+import { signalSql } from "./events/signals.js";
+import type { Database } from "./sql/database.js";
 
 export interface LeasesOptions {
   readonly database: Database;

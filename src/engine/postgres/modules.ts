@@ -61,7 +61,6 @@ export interface Boss {
   stop(options: { readonly graceful: boolean; readonly close: boolean }): Promise<void>;
   on(event: "error" | "warning", listener: (about: { readonly message: string }) => void): unknown;
   createQueue(name: string, options: object): Promise<void>;
-  updateQueue(name: string, options: object): Promise<void>;
   getQueue(name: string): Promise<unknown>;
   insert(name: string, jobs: readonly JobInsert[], options: InTransaction): Promise<unknown>;
   fetch(

@@ -1,24 +1,24 @@
 import { EngineError } from "../../errors.js";
-import { Accepting } from "./accepting.js";
-import { Counts } from "./counts.js";
-import { Database } from "./database.js";
-import { EventTable } from "./event-table.js";
-import { toFault } from "./faults.js";
-import { Feed } from "./feed.js";
-import { GuardedDb } from "./guarded-db.js";
-import { Jobs } from "./jobs.js";
-import { Lanes } from "./lanes.js";
+import { EventTable } from "./events/event-table.js";
+import { Feed } from "./events/feed.js";
+import { type Signal, Signals } from "./events/signals.js";
+import { Transient } from "./events/transient.js";
+import { Accepting } from "./lanes/accepting.js";
+import { Counts } from "./lanes/counts.js";
+import { Jobs } from "./lanes/jobs.js";
+import { Lanes } from "./lanes/lanes.js";
+import { toStoredWork, WorkTable } from "./lanes/work-table.js";
 import { Leases } from "./leases.js";
-import { migrate } from "./migrate.js";
 import type { Boss, BossDb } from "./modules.js";
 import type { Node } from "./node.js";
 import type { PostgresEngineOptions } from "./options.js";
 import { PostgresEngine } from "./postgres-engine.js";
 import { Records } from "./records.js";
-import { type Signal, Signals } from "./signals.js";
-import { Transient } from "./transient.js";
+import { Database } from "./sql/database.js";
+import { toFault } from "./sql/faults.js";
+import { GuardedDb } from "./sql/guarded-db.js";
+import { migrate } from "./sql/migrate.js";
 import { Watch } from "./watch.js";
-import { toStoredWork, WorkTable } from "./work-table.js";
 
 const defaults = { claimMs: 10_000, renewMs: 2000, pollMs: 1000, deafPollMs: 500, graceMs: 5000, leaseMs: 10_000 };
 
@@ -59,9 +59,10 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
   try {
     const clusterId = await migrate(database, { schema, clusterId: options.clusterId });
     const jobs = await openJobs(opening);
-    const node = createNode(opening, jobs, () => transient);
-    const watch = new Watch(node, options.instanceId, { ...timing, pollMs });
-    signals = createSignals(opening, node, { leases: () => leases, transient: () => transient, watch });
+    const lanes = new Lanes({ deadMs: 3 * timing.renewMs, pollMs, log });
+    const node = createNode(opening, { jobs, lanes }, () => transient);
+    const watch = new Watch(node, lanes, options.instanceId, { ...timing, pollMs });
+    signals = createSignals(opening, node, { lanes, leases: () => leases, transient: () => transient, watch });
     const transient: Transient = new Transient(signals, log, (event) => {
       void node.feed.unstoredElsewhere(event).catch((error: unknown) => log.debug("an event was not shown", { error }));
     });
@@ -72,7 +73,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
     await watch.open();
     const listening = signals;
     return new PostgresEngine(node, {
-      ...{ clusterId, nodeId: options.instanceId, channel: opening.channel, leases },
+      ...{ clusterId, nodeId: options.instanceId, channel: opening.channel, leases, lanes },
       accepting: new Accepting(node, options.limits ?? {}),
       async stop() {
         await transient.close();
@@ -108,15 +109,15 @@ async function openJobs({ options, schema, database, timing }: Opening): Promise
 }
 
 function createNode(
-  { options, channel, timing, database, pollMs }: Opening,
-  jobs: Jobs,
+  { options, channel, database }: Opening,
+  { jobs, lanes }: { readonly jobs: Jobs; readonly lanes: Lanes },
   transient: () => Transient,
 ): Node {
   const { instanceId, log, publish, now = Date.now, onBoundary: boundary = () => {} } = options;
   const told = { channel, instanceId };
   const events = new EventTable({ ...told, log });
   return {
-    ...{ database, jobs, events, now, boundary, log },
+    ...{ database, jobs, lanes, events, now, boundary, log },
     work: new WorkTable({ ...told, jobs }),
     records: new Records(database, told),
     feed: new Feed({
@@ -129,7 +130,6 @@ function createNode(
       tell: (event) => transient().tell(event),
     }),
     counts: new Counts(),
-    lanes: new Lanes({ deadMs: 3 * timing.renewMs, pollMs, log }),
   };
 }
 
@@ -137,17 +137,22 @@ function createNode(
 function createSignals(
   { options, channel, database }: Opening,
   node: Node,
-  parts: { readonly leases: () => Leases; readonly transient: () => Transient; readonly watch: Watch },
+  parts: {
+    readonly lanes: Lanes;
+    readonly leases: () => Leases;
+    readonly transient: () => Transient;
+    readonly watch: Watch;
+  },
 ): Signals {
   const { modules, url, instanceId: nodeId, log } = options;
   const notYet = (error: unknown): void => log.debug("what another node told is seen later", { error });
   const onSignal = (signal: Signal): void => {
     const { e, w, q, l, d, r } = signal;
     if (e !== undefined) node.feed.seen(...e);
-    if (w !== undefined) void seeWork(node, w).catch(notYet);
-    if (q === "inbound" || q === "outbound") node.lanes.wake(q);
+    if (w !== undefined) void seeWork(node, parts.lanes, w).catch(notYet);
+    if (q === "inbound" || q === "outbound") parts.lanes.wake(q);
     if (l !== undefined) parts.leases().wake(l);
-    if (d !== undefined) node.lanes.fenceSession(d);
+    if (d !== undefined) parts.lanes.fenceSession(d);
     if (r !== undefined) void node.records.refresh(...r).catch(notYet);
     parts.transient().take(signal);
   };
@@ -158,7 +163,8 @@ function createSignals(
 }
 
 async function seeWork(
-  { lanes, work, database }: Node,
+  { work, database }: Node,
+  lanes: Lanes,
   [name, key, id]: readonly [string, string, string],
 ): Promise<void> {
   const queue = name === "outbound" ? name : "inbound";

@@ -19,15 +19,16 @@ import type {
   StoredWork,
   Work,
 } from "../engine.js";
-import type { Accepting } from "./accepting.js";
-import { DeadLetters } from "./dead-letters.js";
-import { announce, append } from "./delivery.js";
+import { readLedger } from "./events/ledger.js";
+import { signalSql } from "./events/signals.js";
+import type { Accepting } from "./lanes/accepting.js";
+import { DeadLetters } from "./lanes/dead-letters.js";
+import { announce, append } from "./lanes/delivery.js";
+import type { Lanes } from "./lanes/lanes.js";
+import { findLongLanes } from "./lanes/long-lanes.js";
+import { toStoredWork } from "./lanes/work-table.js";
 import type { Leases } from "./leases.js";
-import { readLedger } from "./ledger.js";
-import { findLongLanes } from "./long-lanes.js";
 import type { Node } from "./node.js";
-import { signalSql } from "./signals.js";
-import { toStoredWork } from "./work-table.js";
 
 const settleMs = 5000;
 /** For a database that does not answer. */
@@ -39,6 +40,7 @@ export interface EngineFacts {
   readonly channel: string;
   readonly accepting: Accepting;
   readonly leases: Leases;
+  readonly lanes: Lanes;
   /** Ends what the node does by itself. */
   readonly stop: () => Promise<void>;
 }
@@ -91,7 +93,7 @@ export class PostgresEngine implements Engine {
     const stop = (): void => scope.abort(closedError());
     this.#closing.signal.addEventListener("abort", stop, { once: true });
     // The queue decides what the handler gets, which a plain union does not show to the compiler.
-    const done = this.#node.lanes.consume(this.#node, queue, options, handler as Handler<QueueName>, scope.signal);
+    const done = this.#facts.lanes.consume(this.#node, queue, options, handler as Handler<QueueName>, scope.signal);
     this.#consuming.add(done);
     try {
       await done;
@@ -137,8 +139,8 @@ export class PostgresEngine implements Engine {
   }
 
   async deleteSession(sessionKey: string): Promise<void> {
-    const { database, work, counts, lanes, feed } = this.#opened();
-    const { channel, nodeId } = this.#facts;
+    const { database, work, counts, feed } = this.#opened();
+    const { channel, nodeId, lanes } = this.#facts;
     const change = counts.begin();
     let gone: Readonly<Record<string, number>> = {};
     try {
@@ -199,8 +201,8 @@ export class PostgresEngine implements Engine {
   }
 
   async #close(): Promise<void> {
-    const { accepting, leases, stop } = this.#facts;
-    const { lanes, feed, database } = this.#node;
+    const { accepting, leases, lanes, stop } = this.#facts;
+    const { feed, database } = this.#node;
     this.#closing.abort();
     accepting.close(closedError());
     const left = leases.close(closedError());
@@ -216,7 +218,7 @@ export class PostgresEngine implements Engine {
   }
 
   /** What handlers have not ended in time was not ended by a crash: another node goes on with it at once. */
-  async #giveBack(held: ReturnType<Node["lanes"]["held"]>): Promise<void> {
+  async #giveBack(held: ReturnType<Lanes["held"]>): Promise<void> {
     const { database, jobs, work } = this.#node;
     for (const { queue, claim } of held)
       await database.transaction(async (tx) => {

@@ -2,8 +2,8 @@ import { InOrder } from "../../util/async/in-order.js";
 import { deepFreeze } from "../../util/deep-freeze.js";
 import type { Count, Records as RecordView } from "../engine.js";
 import { frozenCopy } from "../frozen-copy.js";
-import type { Database, Sql } from "./database.js";
-import { signalSql } from "./signals.js";
+import { signalSql } from "./events/signals.js";
+import type { Database, Sql } from "./sql/database.js";
 
 /** A record as it is in its row; without a value it was deleted. */
 export interface RecordRow {

@@ -2,7 +2,8 @@ import type { Logger } from "../../log.js";
 import { createGate } from "../../util/async/gate.js";
 import { settledWithin } from "../../util/async/within.js";
 import type { QueueName } from "../engine.js";
-import { queueNames } from "./jobs.js";
+import { queueNames } from "./lanes/jobs.js";
+import type { Lanes } from "./lanes/lanes.js";
 import type { Node } from "./node.js";
 import type { RecordRow } from "./records.js";
 
@@ -35,6 +36,7 @@ export interface WatchTiming {
 /** What a node does by the clock: it shows itself, renews its claims, looks for what it was not told, and cleans up. */
 export class Watch {
   readonly #node: Node;
+  readonly #lanes: Lanes;
   readonly #nodeId: string;
   readonly #timing: WatchTiming;
   readonly #log: Logger;
@@ -45,8 +47,9 @@ export class Watch {
   #cleanedAt = performance.now();
   #lookNow = createGate();
 
-  constructor(node: Node, nodeId: string, timing: WatchTiming) {
+  constructor(node: Node, lanes: Lanes, nodeId: string, timing: WatchTiming) {
     this.#node = node;
+    this.#lanes = lanes;
     this.#nodeId = nodeId;
     this.#timing = timing;
     this.#log = node.log;
@@ -92,9 +95,8 @@ export class Watch {
   }
 
   async #renew(): Promise<void> {
-    const { lanes } = this.#node;
     await this.#show();
-    await lanes.renew(this.#node);
+    await this.#lanes.renew(this.#node);
   }
 
   /** `since`: by the database's clock, for how long nothing has kept the nodes from showing themselves in time. */
@@ -109,10 +111,8 @@ export class Watch {
 
   async #lookAround(): Promise<void> {
     await this.#look();
-    const { jobs, lanes } = this.#node;
-    await jobs.supervise();
-    lanes.wake("inbound");
-    lanes.wake("outbound");
+    await this.#node.jobs.supervise();
+    for (const queue of queueNames) this.#lanes.wake(queue);
     if (performance.now() - this.#cleanedAt >= janitorMs) {
       this.#cleanedAt = performance.now();
       await this.#clean();
@@ -135,7 +135,7 @@ export class Watch {
 
   /** In small steps, so that nothing waits for it. */
   async #clean(): Promise<void> {
-    const { database, lanes } = this.#node;
+    const { database } = this.#node;
     await database.query(
       "DELETE FROM @seen WHERE id = ANY (ARRAY(SELECT id FROM @seen WHERE until < now() ORDER BY until LIMIT 5000))",
     );
@@ -150,7 +150,7 @@ export class Watch {
     await database.query(
       `UPDATE @job SET started_on = now() WHERE name = ANY ($1::text[]) AND id = ANY ($2::uuid[]) AND state = 'active'
          AND started_on < now() - interval '6 hours'`,
-      [queueNames, lanes.held().map(({ claim }) => claim.id)],
+      [queueNames, this.#lanes.held().map(({ claim }) => claim.id)],
     );
   }
 

@@ -1,4 +1,4 @@
-import { EngineError, messageOf } from "../../errors.js";
+import { EngineError, messageOf } from "../../../errors.js";
 
 /** By SQLSTATE, or the first two characters of it, or what the system says about a connection. */
 const sentences: Readonly<Record<string, string>> = {

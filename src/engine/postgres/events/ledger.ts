@@ -1,6 +1,6 @@
-import type { LedgerEntry } from "../engine.js";
-import { MessageEnds } from "../message-ends.js";
-import type { Database } from "./database.js";
+import type { LedgerEntry } from "../../engine.js";
+import { MessageEnds } from "../../message-ends.js";
+import type { Database } from "../sql/database.js";
 import { readEvents } from "./event-table.js";
 
 /** The types by which a message begins and ends, as the index has them. */

@@ -1,7 +1,7 @@
 import { after, before } from "node:test";
-import { testEngineContract } from "../../../contracts/engine.js";
-import { type StorageServer, startServer } from "../../../support/fakes/storage-servers.js";
-import { openNode, urlOf } from "../../../support/postgres/postgres-kit.js";
+import { testEngineContract } from "../contracts/engine.js";
+import { type StorageServer, startServer } from "../support/fakes/storage-servers.js";
+import { openNode, urlOf } from "../support/postgres/postgres-kit.js";
 
 let server: StorageServer | undefined;
 before(async () => {

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { deepFreeze } from "../../util/deep-freeze.js";
-import type { QueueName, StoredWork, Work } from "../engine.js";
-import type { Sql, Transaction } from "./database.js";
+import { deepFreeze } from "../../../util/deep-freeze.js";
+import type { QueueName, StoredWork, Work } from "../../engine.js";
+import { signalSql } from "../events/signals.js";
+import type { Sql, Transaction } from "../sql/database.js";
 import { type Jobs, prioritySql } from "./jobs.js";
-import { signalSql } from "./signals.js";
 
 /** A piece of work as it is in its row. */
 export interface WorkRow {

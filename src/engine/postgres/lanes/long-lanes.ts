@@ -1,5 +1,5 @@
-import type { LongLane } from "../engine.js";
-import type { Database } from "./database.js";
+import type { LongLane } from "../../engine.js";
+import type { Database } from "../sql/database.js";
 
 /** The lanes of messages in which at least so many wait, with what the first of each does. */
 export async function findLongLanes(database: Database, least: number): Promise<readonly LongLane[]> {

@@ -1,10 +1,10 @@
-import { specOf } from "../../events/catalogue.js";
-import type { EventDraft, StoredEvent } from "../../events/event.js";
-import type { Logger } from "../../log.js";
-import { deepFreeze } from "../../util/deep-freeze.js";
-import { frozenCopy } from "../frozen-copy.js";
-import { toEvent } from "../to-event.js";
-import type { Database, Sql, Transaction } from "./database.js";
+import { specOf } from "../../../events/catalogue.js";
+import type { EventDraft, StoredEvent } from "../../../events/event.js";
+import type { Logger } from "../../../log.js";
+import { deepFreeze } from "../../../util/deep-freeze.js";
+import { frozenCopy } from "../../frozen-copy.js";
+import { toEvent } from "../../to-event.js";
+import type { Database, Sql, Transaction } from "../sql/database.js";
 import { signalSql } from "./signals.js";
 
 /** Events of a session that a transaction has stored. */

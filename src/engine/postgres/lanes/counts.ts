@@ -1,4 +1,4 @@
-import type { QueueName } from "../engine.js";
+import type { QueueName } from "../../engine.js";
 import type { Change } from "./work-table.js";
 
 /** As one look at the database gave them. */

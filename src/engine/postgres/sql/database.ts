@@ -1,7 +1,7 @@
-import { messageOf } from "../../errors.js";
-import { Spread } from "../../util/spread.js";
+import { messageOf } from "../../../errors.js";
+import { Spread } from "../../../util/spread.js";
+import type { BossDb, PgModule, PgPool } from "../modules.js";
 import { isCollision, isOutage, isUniqueViolation, toFault } from "./faults.js";
-import type { BossDb, PgModule, PgPool } from "./modules.js";
 
 /** Runs statements, in which `@` before a name is the schema; the caller knows the shape of the rows, because it wrote the SELECT. */
 export interface Sql {

@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Delivery } from "../../../../src/engine/engine.js";
-import { draft, type GatewayEvent } from "../../../../src/events/event.js";
-import {
-  answered,
-  consuming,
-  gate,
-  inbound,
-  queued,
-  sessionOf,
-  titled,
-  until,
-} from "../../../support/engine/engine-kit.js";
-import { type StorageServer, startServer } from "../../../support/fakes/storage-servers.js";
-import { startNode } from "../../../support/postgres/node-process.js";
-import { type OpenedNode, openNode, quickTiming, urlOf } from "../../../support/postgres/postgres-kit.js";
+import type { Delivery } from "../../src/engine/engine.js";
+import { draft, type GatewayEvent } from "../../src/events/event.js";
+import { answered, consuming, gate, inbound, queued, sessionOf, titled, until } from "../support/engine/engine-kit.js";
+import { type StorageServer, startServer } from "../support/fakes/storage-servers.js";
+import { startNode } from "../support/postgres/node-process.js";
+import { type OpenedNode, openNode, quickTiming, urlOf } from "../support/postgres/postgres-kit.js";
 
 let server: StorageServer | undefined;
 before(async () => {

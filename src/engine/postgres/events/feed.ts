@@ -1,8 +1,8 @@
-import type { EventDraft, GatewayEvent, StoredEvent } from "../../events/event.js";
-import type { Logger } from "../../log.js";
-import { InOrder } from "../../util/async/in-order.js";
-import { toEvent } from "../to-event.js";
-import type { Database } from "./database.js";
+import type { EventDraft, GatewayEvent, StoredEvent } from "../../../events/event.js";
+import type { Logger } from "../../../log.js";
+import { InOrder } from "../../../util/async/in-order.js";
+import { toEvent } from "../../to-event.js";
+import type { Database } from "../sql/database.js";
 import type { EventTable } from "./event-table.js";
 
 const pageSize = 500;

@@ -1,8 +1,8 @@
-import { EngineError } from "../../errors.js";
-import type { QueueName } from "../engine.js";
-import type { Transaction } from "./database.js";
-import { type GuardedDb, NotNow } from "./guarded-db.js";
-import type { Boss, JobAttempt } from "./modules.js";
+import { EngineError } from "../../../errors.js";
+import type { QueueName } from "../../engine.js";
+import type { Boss, JobAttempt } from "../modules.js";
+import type { Transaction } from "../sql/database.js";
+import { type GuardedDb, NotNow } from "../sql/guarded-db.js";
 
 export const queueNames: readonly QueueName[] = ["inbound", "outbound"];
 

@@ -1,7 +1,7 @@
-import { EngineError } from "../../errors.js";
-import type { LinkedAbort } from "../../util/async/linked.js";
-import type { QueueName, StoredWork } from "../engine.js";
-import type { JobAttempt } from "./modules.js";
+import { EngineError } from "../../../errors.js";
+import type { LinkedAbort } from "../../../util/async/linked.js";
+import type { QueueName, StoredWork } from "../../engine.js";
+import type { JobAttempt } from "../modules.js";
 
 /** One run of a handler, and the claim on its job that it holds. */
 export interface Attempt {

@@ -1,5 +1,5 @@
-import type { GatewayEvent } from "../../events/event.js";
-import type { Logger } from "../../log.js";
+import type { GatewayEvent } from "../../../events/event.js";
+import type { Logger } from "../../../log.js";
 import type { Signal, Signals } from "./signals.js";
 
 /** A notification has room for 8000 bytes. */

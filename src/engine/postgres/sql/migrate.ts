@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { EngineError } from "../../errors.js";
+import { EngineError } from "../../../errors.js";
 import type { Database, Transaction } from "./database.js";
 import { versions } from "./schema.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { PgModule } from "../../../../src/engine/postgres/modules.js";
-import { EngineError } from "../../../../src/errors.js";
+import type { PgModule } from "../../src/engine/postgres/modules.js";
+import { EngineError } from "../../src/errors.js";
 import {
   answered,
   consuming,
@@ -12,15 +12,9 @@ import {
   sessionOf,
   titled,
   until,
-} from "../../../support/engine/engine-kit.js";
-import { type StorageServer, startServer } from "../../../support/fakes/storage-servers.js";
-import {
-  type OpenedNode,
-  openNode,
-  postgresModules,
-  quickTiming,
-  urlOf,
-} from "../../../support/postgres/postgres-kit.js";
+} from "../support/engine/engine-kit.js";
+import { type StorageServer, startServer } from "../support/fakes/storage-servers.js";
+import { type OpenedNode, openNode, postgresModules, quickTiming, urlOf } from "../support/postgres/postgres-kit.js";
 
 let server: StorageServer;
 let pg: PgModule;

@@ -1,5 +1,5 @@
+import type { BossDb } from "../modules.js";
 import type { Database } from "./database.js";
-import type { BossDb } from "./modules.js";
 
 /** This node has not been there for long enough to judge others. */
 export class NotNow extends Error {}

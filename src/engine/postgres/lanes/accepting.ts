@@ -1,10 +1,10 @@
-import { EngineError } from "../../errors.js";
-import type { EventDraft, StoredEvent } from "../../events/event.js";
-import { Admission } from "../admission.js";
-import type { Acceptance, AcceptOptions, Cursor, StoredWork, Work } from "../engine.js";
-import type { Database, Transaction } from "./database.js";
-import { isBadValue } from "./faults.js";
-import type { Node } from "./node.js";
+import { EngineError } from "../../../errors.js";
+import type { EventDraft, StoredEvent } from "../../../events/event.js";
+import { Admission } from "../../admission.js";
+import type { Acceptance, AcceptOptions, Cursor, StoredWork, Work } from "../../engine.js";
+import type { Node } from "../node.js";
+import type { Database, Transaction } from "../sql/database.js";
+import { isBadValue } from "../sql/faults.js";
 import { bytesOf, idsOf, type Room } from "./work-table.js";
 
 /** So many go into one transaction. */

@@ -1,11 +1,19 @@
-import { EngineError } from "../../errors.js";
-import type { EventDraft, StoredEvent } from "../../events/event.js";
-import type { AppendOptions, Commit, Delivery, DeliveryAppendOptions, QueueName, StoredWork, Work } from "../engine.js";
-import type { Slot } from "../slot.js";
+import { EngineError } from "../../../errors.js";
+import type { EventDraft, StoredEvent } from "../../../events/event.js";
+import type {
+  AppendOptions,
+  Commit,
+  Delivery,
+  DeliveryAppendOptions,
+  QueueName,
+  StoredWork,
+  Work,
+} from "../../engine.js";
+import type { Slot } from "../../slot.js";
+import type { StoredBatch } from "../events/event-table.js";
+import type { Node } from "../node.js";
+import type { Sql, Transaction } from "../sql/database.js";
 import { type Attempt, assertCurrent, endAttempt, fence } from "./attempt.js";
-import type { Sql, Transaction } from "./database.js";
-import type { StoredBatch } from "./event-table.js";
-import type { Node } from "./node.js";
 import { type Change, toStoredWork } from "./work-table.js";
 
 interface Storing extends Partial<Commit> {

@@ -1,9 +1,9 @@
-import { messageOf } from "../../errors.js";
-import type { Logger } from "../../log.js";
-import { sleep } from "../../util/async/sleep.js";
-import { within } from "../../util/async/within.js";
-import { connectionOptions, type Sql } from "./database.js";
-import type { PgModule } from "./modules.js";
+import { messageOf } from "../../../errors.js";
+import type { Logger } from "../../../log.js";
+import { sleep } from "../../../util/async/sleep.js";
+import { within } from "../../../util/async/within.js";
+import type { PgModule } from "../modules.js";
+import { connectionOptions, type Sql } from "../sql/database.js";
 
 /** What one node tells the others. Any of it may be lost, or come twice: it only says where to look. */
 export interface Signal {

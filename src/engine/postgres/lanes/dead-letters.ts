@@ -1,5 +1,5 @@
-import type { DeadLetter, Engine, Work } from "../engine.js";
-import type { Node } from "./node.js";
+import type { DeadLetter, Engine, Work } from "../../engine.js";
+import type { Node } from "../node.js";
 import { toStoredWork, type WorkRow } from "./work-table.js";
 
 interface DeadRow extends Omit<WorkRow, "job" | "crashes" | "points"> {
