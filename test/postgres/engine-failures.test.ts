@@ -25,7 +25,7 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]());
 
 const url = (): string => urlOf(server.port);
-const timing = { ...quickTiming, claimMs: 3000, renewMs: 300, leaseMs: 3000, graceMs: 1500 };
+const timing = { ...quickTiming, claimMs: 4000, renewMs: 300, leaseMs: 2000, graceMs: 1500 };
 const never = new AbortController().signal;
 const isFault = (pattern: RegExp) => (error: unknown) =>
   error instanceof EngineError && ["persistence", "corrupt"].includes(error.kind) && pattern.test(error.message);
@@ -129,7 +129,6 @@ test("a database that stands still for a while loses nobody's work and moves no 
   server.pause();
   const accepting = node.engine.accept(inbound("second"), { events: [queued("second")] });
   await until("its holder has given the lease up by its own clock", () => lease.lost.aborted);
-  await new Promise((resolve) => setTimeout(resolve, timing.claimMs));
   server.resume();
   assert.equal((await accepting).status, "accepted");
   const again = await other.engine.lease("bot", never);
@@ -139,6 +138,31 @@ test("a database that stands still for a while loses nobody's work and moves no 
   await until("both are done", () => attempts.length === 2 && node.engine.status().inboundWaiting === 0);
   assert.deepEqual(attempts, [1, 1]);
   for (const { stop } of consumers) await stop();
+});
+
+test("a node that cannot renew its claims ends its turns by its own clock, and what nobody took goes on", async () => {
+  await using node = await disposable(openNode(url(), "lapse", { timing: { ...timing, claimMs: 1500 } }));
+  const begun = gate();
+  const ends: unknown[] = [];
+  const consumer = consuming(node.engine, "inbound", async (delivery, signal) => {
+    if (delivery.attempt === 1 && ends.length === 0) {
+      begun.open();
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      ends.push(signal.reason);
+      throw signal.reason;
+    }
+    await delivery.commit({ events: [answered([delivery.work.id])], emit: [] });
+    ends.push(delivery.attempt);
+  });
+  await node.engine.accept(inbound("first"), { events: [queued("first")] });
+  await begun.opened;
+  server.pause();
+  await until("its turn was told to stop", () => ends.length === 1);
+  server.resume();
+  await until("it is done", () => ends.length === 2);
+  assert.ok(ends[0] instanceof EngineError && ends[0].kind === "fenced");
+  assert.equal(ends[1], 1, "it did not count");
+  await consumer.stop();
 });
 
 test("works without notifications, as behind a pooler, within half a second or so", async () => {

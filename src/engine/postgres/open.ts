@@ -59,7 +59,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
   try {
     const clusterId = await migrate(database, { schema, clusterId: options.clusterId });
     const jobs = await openJobs(opening);
-    const lanes = new Lanes({ deadMs: 3 * timing.renewMs, pollMs, log });
+    const lanes = new Lanes({ deadMs: 3 * timing.renewMs, claimMs: timing.claimMs, pollMs, log });
     const node = createNode(opening, { jobs, lanes }, () => transient);
     const watch = new Watch(node, lanes, options.instanceId, { ...timing, pollMs });
     signals = createSignals(opening, node, { lanes, leases: () => leases, transient: () => transient, watch });

@@ -23,7 +23,7 @@ import { readLedger } from "./events/ledger.js";
 import { signalSql } from "./events/signals.js";
 import type { Accepting } from "./lanes/accepting.js";
 import { DeadLetters } from "./lanes/dead-letters.js";
-import { announce, append } from "./lanes/delivery.js";
+import { announce, append, giveBack } from "./lanes/delivery.js";
 import type { Lanes } from "./lanes/lanes.js";
 import { findLongLanes } from "./lanes/long-lanes.js";
 import { toStoredWork } from "./lanes/work-table.js";
@@ -219,12 +219,7 @@ export class PostgresEngine implements Engine {
 
   /** What handlers have not ended in time was not ended by a crash: another node goes on with it at once. */
   async #giveBack(held: ReturnType<Lanes["held"]>): Promise<void> {
-    const { database, jobs, work } = this.#node;
-    for (const { queue, claim } of held)
-      await database.transaction(async (tx) => {
-        await jobs.giveBack(tx, queue, claim, 0);
-        await work.end(tx, claim.id, { delayMs: 0, isCounted: false });
-      });
+    for (const attempt of held) await giveBack(this.#node, attempt, 0).catch(() => undefined);
   }
 
   /** What was begun may be written until it has settled. */

@@ -42,6 +42,7 @@ export class Watch {
   readonly #log: Logger;
   readonly #closing = new AbortController();
   #running: readonly Promise<void>[] = [];
+  #lapsing: NodeJS.Timeout | undefined;
   #xmin = "";
   #complainedAt = Number.NEGATIVE_INFINITY;
   #cleanedAt = performance.now();
@@ -62,6 +63,7 @@ export class Watch {
     this.#xmin = row?.xmin ?? "0";
     await this.#show();
     await this.#look();
+    this.#lapsing = setInterval(() => this.#lanes.lapse(this.#node), this.#timing.renewMs);
     this.#running = [
       this.#repeat(
         () => this.#renew(),
@@ -79,6 +81,7 @@ export class Watch {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    clearInterval(this.#lapsing);
     await Promise.all(this.#running);
   }
 
@@ -136,9 +139,9 @@ export class Watch {
   /** In small steps, so that nothing waits for it. */
   async #clean(): Promise<void> {
     const { database } = this.#node;
-    await database.query(
-      "DELETE FROM @seen WHERE id = ANY (ARRAY(SELECT id FROM @seen WHERE until < now() ORDER BY until LIMIT 5000))",
-    );
+    const forget =
+      "DELETE FROM @seen WHERE id = ANY (ARRAY(SELECT id FROM @seen WHERE until < now() LIMIT 5000)) RETURNING 1";
+    while ((await database.query(forget)).length === 5000 && !this.#closing.signal.aborted);
     await database.query("DELETE FROM @records WHERE value IS NULL AND changed < now() - interval '1 day'");
     await database.query("DELETE FROM @nodes WHERE seen < now() - interval '7 days'");
     // The oldest replies make room for newer ones.

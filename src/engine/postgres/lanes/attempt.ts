@@ -20,6 +20,10 @@ export interface Attempt {
   readonly listeners: Set<(work: StoredWork) => void>;
   /** Acknowledged, given back or fenced: it can store nothing more. */
   isEnded: boolean;
+  /** Somebody else has ended it. */
+  isFenced: boolean;
+  /** When its claim was asked for or renewed last, by the monotonic clock. */
+  renewedAt: number;
 }
 
 /** @throws {EngineError} `fenced` */
@@ -37,6 +41,7 @@ export function endAttempt(attempt: Attempt): void {
 /** Another one has its work, or the work is gone. */
 export function fence(attempt: Attempt, why: string): void {
   if (attempt.isEnded) return;
+  attempt.isFenced = true;
   endAttempt(attempt);
   attempt.abort.abort(new EngineError(`The attempt was ended: ${why}`, { kind: "fenced" }));
 }

@@ -199,7 +199,7 @@ export class LaneDelivery implements Delivery<QueueName> {
       return events;
     } catch (error) {
       // Nothing was stored, so it may try something else; if it was all the same, the next try is fenced.
-      if (!attempt.abort.signal.aborted || !isFenced(error)) attempt.isEnded = isFenced(error);
+      attempt.isEnded = attempt.isFenced || isFenced(error);
       for (const [id, job] of kept) claimed.set(id, job);
       throw error;
     }
@@ -232,6 +232,14 @@ export class LaneDelivery implements Delivery<QueueName> {
   #notPublished(error: unknown): void {
     this.#node.log.debug("an event that is never stored was not published", { id: this.work.id, error });
   }
+}
+
+/** Lets the work of an attempt be claimed again after a while; it did not count. @throws {EngineError} `fenced` */
+export async function giveBack({ database, jobs, work }: Node, attempt: Attempt, delayMs: number): Promise<void> {
+  await database.transaction(async (tx) => {
+    await jobs.giveBack(tx, attempt.queue, attempt.claim, delayMs);
+    await work.end(tx, attempt.claim.id, { delayMs, isCounted: false });
+  });
 }
 
 /** Adds events and what goes with them to a session in one transaction, and resolves once they are published. */

@@ -11,7 +11,7 @@ import { Slot } from "../../slot.js";
 import type { JobAttempt } from "../modules.js";
 import type { Node } from "../node.js";
 import { type Attempt, fence } from "./attempt.js";
-import { LaneDelivery } from "./delivery.js";
+import { giveBack, LaneDelivery } from "./delivery.js";
 import { queueNames } from "./jobs.js";
 import { toStoredWork, type WorkRow } from "./work-table.js";
 
@@ -40,6 +40,8 @@ interface Consumer {
 export interface LanesOptions {
   /** A node that has not shown itself for so long has ended. */
   readonly deadMs: number;
+  /** A claim that was not renewed for so long is lost. */
+  readonly claimMs: number;
   readonly pollMs: () => number;
   readonly log: Logger;
 }
@@ -52,6 +54,7 @@ export class Lanes {
   /** A lane's next handler begins once the one before it has settled, not only its attempt. */
   readonly #handlers = new InOrder<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  #isClosed = false;
 
   constructor(options: LanesOptions) {
     this.#options = options;
@@ -126,12 +129,27 @@ export class Lanes {
     for (const queue of queueNames) {
       const attempts = [...this.#attempts].filter((attempt) => attempt.queue === queue && !attempt.isEnded);
       if (attempts.length === 0) continue;
+      const askedAt = performance.now();
       const held = await node.jobs.renew(
         queue,
         attempts.map(({ claim }) => claim),
       );
       for (const attempt of attempts)
-        if (!held.has(attempt.claim.id)) fence(attempt, "this node did not renew its claim in time");
+        if (held.has(attempt.claim.id)) attempt.renewedAt = askedAt;
+        else fence(attempt, "this node did not renew its claim in time");
+    }
+  }
+
+  /**
+   * Ends what this node could not renew for so long that another one may have it, whether or not the database can be asked.
+   * What nobody has taken meanwhile is given back.
+   */
+  lapse(node: Node): void {
+    const latest = performance.now() - this.#options.claimMs;
+    for (const attempt of this.held()) {
+      if (attempt.renewedAt > latest) continue;
+      fence(attempt, "this node could not renew its claim in time");
+      void this.#insist(() => giveBack(node, attempt, 0));
     }
   }
 
@@ -147,6 +165,7 @@ export class Lanes {
 
   /** Ends everything that still runs. */
   fenceAll(): void {
+    this.#isClosed = true;
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     for (const attempt of this.#attempts) fence(attempt, "the engine is closed");
@@ -158,13 +177,14 @@ export class Lanes {
     const free = Math.min(parallel - slots.pending - slots.size, mostAtOnce);
     if (free <= 0) return false;
     try {
+      const askedAt = performance.now();
       const claims = await node.jobs.claim(queue, free);
       if (claims.length === 0) return false;
       const ids = claims.map(({ id }) => id);
       const rows = await node.work.begin(node.database, ids, this.#options.deadMs);
       node.boundary("attempt:started", queue);
       const byJob = new Map(rows.map((row) => [row.job, row]));
-      for (const claim of claims) this.#begin(node, consumer, claim, byJob.get(claim.id));
+      for (const claim of claims) this.#begin(node, consumer, { claim, askedAt }, byJob.get(claim.id));
       return true;
     } catch (error) {
       // What was claimed and not begun is free again once the claim has lapsed.
@@ -173,7 +193,12 @@ export class Lanes {
     }
   }
 
-  #begin(node: Node, consumer: Consumer, claim: JobAttempt, row: WorkRow | undefined): void {
+  #begin(
+    node: Node,
+    consumer: Consumer,
+    { claim, askedAt }: { readonly claim: JobAttempt; readonly askedAt: number },
+    row: WorkRow | undefined,
+  ): void {
     if (row === undefined) return void this.#dropJob(node, consumer.queue, claim);
     const abort = linked(consumer.signal);
     const attempt: Attempt = {
@@ -187,6 +212,8 @@ export class Lanes {
       failures: row.attempts - row.crashes,
       listeners: new Set(),
       isEnded: false,
+      isFenced: false,
+      renewedAt: askedAt,
     };
     const mustWait = attempt.isSuspect && [...this.#attempts].some(({ isSuspect }) => isSuspect);
     for (const other of this.#attempts)
@@ -207,7 +234,7 @@ export class Lanes {
 
   async #run(delivery: LaneDelivery, attempt: Attempt, consumer: Consumer, mustWait: boolean): Promise<void> {
     if (consumer.signal.aborted || mustWait)
-      return await this.#insist(attempt, () => delivery.giveBack(mustWait ? suspectWaitMs : 0));
+      return await this.#insist(() => delivery.giveBack(mustWait ? suspectWaitMs : 0));
     let failure: unknown;
     try {
       await consumer.handler(delivery, attempt.abort.signal);
@@ -229,14 +256,14 @@ export class Lanes {
       return;
     }
     const delayMs = backoffMs(failures, retry);
-    if (consumer.signal.aborted) return await this.#insist(attempt, () => delivery.giveBack(0));
+    if (consumer.signal.aborted) return await this.#insist(() => delivery.giveBack(0));
     if (isError(error, "persistence")) {
       log.warn("an attempt could not be stored: it runs again once the database takes writes", { ...about, error });
-      return await this.#insist(attempt, () => delivery.giveBack(retry.firstMs));
+      return await this.#insist(() => delivery.giveBack(retry.firstMs));
     }
     if (!attempt.isExhausted) {
       log.error("a handler failed: it will run again", { ...about, delayMs, error });
-      return await this.#insist(attempt, () => delivery.fail(delayMs));
+      return await this.#insist(() => delivery.fail(delayMs));
     }
     log.error("a handler failed and all attempts are used up: buried", { ...about, error });
     const reason = messageOf(error);
@@ -245,17 +272,18 @@ export class Lanes {
       { code: "UNKNOWN", category: "runtime", message: reason, recoverable: false, scope: work.queue },
       { source: "gateway", correlation_id: work.id },
     );
-    await this.#insist(attempt, () => delivery.bury({ events: [failed], emit: [], reason }));
+    await this.#insist(() => delivery.bury({ events: [failed], emit: [], reason }));
   }
 
   /** Ends an attempt, as soon as the database lets it. */
-  async #insist(attempt: Attempt, end: () => Promise<unknown>): Promise<void> {
-    while (!attempt.isEnded) {
+  async #insist(end: () => Promise<unknown>): Promise<void> {
+    for (;;) {
       try {
         await end();
+        return;
       } catch (error) {
-        if (attempt.isEnded) return;
-        this.#options.log.debug("the end of an attempt could not be stored yet", { id: attempt.work.id, error });
+        if (isError(error, "fenced") || this.#isClosed) return;
+        this.#options.log.debug("the end of an attempt could not be stored yet", { error });
         await settledWithin(new Promise(() => {}), { ms: this.#options.pollMs() });
       }
     }
