@@ -242,3 +242,39 @@ test("what no database can hold is one message's fault", async () => {
   assert.equal((await node.engine.accept(odd, { events: [titled("x\u0000y")] })).status, "accepted");
   assert.equal((await node.engine.waiting("inbound", sessionOf)).at(-1)?.body.content, "a\u0000b \ud800 c");
 });
+
+test("work that has ended five processes may only be buried, and suspects run one at a time", async () => {
+  await using node = await disposable(openNode(url(), "suspects", { timing }));
+  const ids = ["fatal", "nearly-1", "nearly-2", "long", "fresh"];
+  for (const id of ids) await node.engine.accept(inbound(id, `telegram:${id}`), { events: [] });
+  // As nodes leave it that were killed.
+  const left = (id: string, points: number, lived: string) =>
+    ask(`UPDATE suspects.work SET node = 'gone', attempts = ${points + 1}, crashes = ${points}, points = ${points},
+      began_at = now() - interval '1 hour' - interval '${lived}' WHERE id LIKE '${id}%'`);
+  await ask("INSERT INTO suspects.nodes (id, since, seen) VALUES ('gone', now(), now() - interval '1 hour')");
+  await left("fatal", 4, "1 s");
+  await left("nearly", 3, "1 s");
+  await left("long", 4, "2 minutes");
+  const exhausted: string[] = [];
+  const seen = new Map<string, number>();
+  let suspects = 0;
+  const consumer = consuming(
+    node.engine,
+    "inbound",
+    async (delivery) => {
+      const { id } = delivery.work;
+      seen.set(id, delivery.attempt);
+      if (id.startsWith("nearly")) assert.equal(++suspects, 1, "one at a time");
+      await delivery.append([titled(id)], { durable: true });
+      if (id.startsWith("nearly")) suspects -= 1;
+      if (!delivery.exhausted) return void (await delivery.commit({ events: [], emit: [] }));
+      exhausted.push(id);
+      await delivery.bury({ events: [], emit: [], reason: "it ends the process" });
+    },
+    { parallel: 8, maxAttempts: 2 },
+  );
+  await until("all are done", () => node.engine.status().inboundWaiting === 0);
+  await consumer.stop();
+  assert.deepEqual(exhausted, ["fatal"], "who lived on for long is not to blame, and crashes are not failures");
+  assert.deepEqual([seen.get("fatal"), seen.get("nearly-1"), seen.get("fresh")], [6, 5, 1]);
+});

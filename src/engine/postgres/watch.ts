@@ -15,7 +15,7 @@ interface Look {
   readonly dead: number;
 }
 
-/** All that has changed since another look, whoever changed it: what a transaction that is older than `xmin` wrote was seen then. */
+/** All that has changed since another look, no matter which node changed it: what a transaction that is older than `xmin` wrote was seen then. */
 const lookSql = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
   (SELECT json_agg(json_build_array(key, seq)) FROM @sessions WHERE xid >= $1::xid8) AS sessions,
   (SELECT json_agg(json_build_object('kind', kind, 'id', id, 'value', value, 'version', version, 'position', position))

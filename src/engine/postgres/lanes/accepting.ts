@@ -22,13 +22,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What became of one of them; its promise is settled once the transaction is over. */
+/** The outcome for one of them; its promise is settled once the transaction is over. */
 type Outcome =
   | { readonly events: readonly StoredEvent[]; readonly stored: StoredWork }
   | "duplicate"
   | { readonly error: unknown };
 
-/** What is to become of one of them. */
+/** What is done with one of them. */
 type Choice = { readonly drafts: readonly EventDraft[] } | Exclude<Outcome, { readonly stored: StoredWork }>;
 
 export interface AcceptLimits {
