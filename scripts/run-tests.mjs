@@ -3,27 +3,21 @@
 import { relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
+import { SecondTries } from "./second-tries.mjs";
 
 const [atOnce, ...files] = process.argv.slice(2);
 /** Of one file; a newer Node holds each test to `--test-timeout` beside it. */
 const limitMs = 480_000;
-const shown = 12;
+const shown = Number(process.env.MAXCLAW_TEST_TIMES ?? 12);
 
-/** How long the tests of each file took, in seconds. */
-const seconds = new Map();
-const results = run({ files, concurrency: Number(atOnce), timeout: limitMs });
-for (const type of ["test:pass", "test:fail"])
-  results.on(type, ({ file, nesting, details }) => {
-    if (nesting === 0 && file !== undefined) seconds.set(file, (seconds.get(file) ?? 0) + details.duration_ms / 1000);
-  });
-results.on("test:fail", ({ todo }) => {
-  if (todo === undefined || todo === false) process.exitCode = 1;
-});
-// Before the runner's own summary, which is what whoever looks at the end of the output wants to see.
-results.on("test:diagnostic", ({ message, nesting }) => {
-  if (nesting !== 0 || !/^tests \d+$/.test(message)) return;
-  const longest = [...seconds].toSorted(([, a], [, b]) => b - a).slice(0, shown);
-  const lines = longest.map(([file, took]) => `${took.toFixed(1).padStart(6)} s ${relative("", file)}`);
-  console.log(`The longest files:\n${lines.join("\n")}`);
-});
-results.compose(new spec()).pipe(process.stdout);
+const tries = new SecondTries((held, concurrency) => run({ files: held, concurrency, timeout: limitMs }));
+const reporter = new spec();
+reporter.pipe(process.stdout);
+const { longest, repeated, isGreen } = await tries.run(files, Number(atOnce), (event) => reporter.write(event));
+const lines = longest.slice(0, shown).map(([file, took]) => `${took.toFixed(1).padStart(6)} s ${relative("", file)}`);
+console.log(`The longest files:\n${lines.join("\n")}`);
+for (const { file, failure } of repeated)
+  console.log(`Failed beside others and was run again alone: ${relative("", file)}: ${failure}`);
+for (const event of tries.summary()) reporter.write(event);
+reporter.end();
+if (!isGreen) process.exitCode = 1;

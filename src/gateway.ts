@@ -42,7 +42,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 async function openHttp(
   options: GatewayOptions,
   listen: Listen,
-  { api, logEvent, settings, signal }: DoorPorts,
+  { api, hookOf, logEvent, settings, signal }: DoorPorts,
 ): Promise<Door> {
   const { openHttpServer } = await import("./http/server.js");
   const { gateway } = options.config.config;
@@ -60,6 +60,7 @@ async function openHttp(
         change("connecting", "connected");
         return () => change("connected", "disconnected");
       },
+      hookOf,
       log: options.log,
     },
     api,

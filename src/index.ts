@@ -35,7 +35,14 @@ export type {
   ReceivedFile,
   ReceivedMessage,
   ReceivedPress,
+  WebhookPaths,
 } from "./channels/channel.js";
+export type { Marks } from "./channels/formatting/markdown.js";
+export type { Inbox, InboxOptions, Taken } from "./channels/intake/inbox.js";
+export type { Position } from "./channels/intake/position.js";
+export type { Call, CallAnswer } from "./channels/wire/call.js";
+export type { OpenSocket, SocketLimits, SocketOptions } from "./channels/wire/socket.js";
+export type { TakeWebhook, Webhook, WebhookAnswer, WebhookOptions, WebhookRequest } from "./channels/wire/webhook.js";
 export type { Delivery, Engine, Work } from "./engine/engine.js";
 export {
   ChannelError,
@@ -125,6 +132,7 @@ export {
   type ToolTasks,
   type ToolTraits,
 } from "./tools/tool.js";
+export type { ChannelKit } from "./wiring/extensions/channel-kit.js";
 export {
   defineExtension,
   type Extension,
@@ -132,3 +140,5 @@ export {
   type ExtensionFactory,
   type ExtensionTool,
 } from "./wiring/extensions/extension.js";
+export { loadExtensionTools } from "./wiring/extensions/load-tools.js";
+export type { ExtensionTools } from "./wiring/extensions/tools.js";

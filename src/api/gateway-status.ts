@@ -7,6 +7,14 @@ export interface ChannelStatus {
   readonly since?: string;
   /** The last proof that the connection works, ISO 8601: an answered poll, a pong. Not the state of a socket. */
   readonly lastSeenAt?: string;
+  /** For people; absent where it is called as in the config. */
+  readonly title?: Words;
+}
+
+/** The same in the languages of the page. */
+export interface Words {
+  readonly en: string;
+  readonly zh: string;
 }
 
 /** Whether commands run in a sandbox. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { InboundMessage, OutboundMessage } from "../bus/messages.js";
 
 /** A file of a received message. Its content is fetched only once it is known that the sender may talk. */
@@ -193,10 +194,24 @@ export interface ChannelContext {
   readonly sendTimeoutMs?: number | undefined;
 }
 
-/** What one channel gets that somebody adds, by its name. */
+/** Paths of the gateway's own HTTP server for what platforms bring. Anybody who reaches the gateway can call them. */
+export interface WebhookPaths {
+  /**
+   * Gives `/hooks/<name>` to `handle`, until it is disposed.
+   *
+   * @throws {ChannelError} somebody has this path
+   */
+  open(name: string, handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>): Disposable;
+}
+
+/** What each channel gets by its name: a built-in one and one of an extension the same. */
 export interface OwnChannelContext extends ChannelContext {
   readonly records: ChannelRecords;
   readonly press: Press;
+  /** Commands that people are offered, for a menu of the platform. Absent: the menu stays as it is. */
+  readonly commands?: readonly { readonly command: string; readonly description: string }[] | undefined;
+  /** Absent: the gateway has no HTTP server. */
+  readonly webhooks?: WebhookPaths | undefined;
 }
 
 /** What a function that makes channels gets. */

@@ -7,8 +7,8 @@ import type { Channel, OwnChannelContext } from "./channel.js";
 export interface PlatformScope {
   readonly context: OwnChannelContext;
   readonly home: string;
-  /** Commands that people are offered. Absent: those that the platform shows stay. */
-  readonly commands?: readonly { readonly command: string; readonly description: string }[] | undefined;
+  /** Proxies that are believed when they name who has connected to them, as the config has them now. */
+  readonly trustedProxies: () => readonly string[];
   readonly log: Logger;
 }
 
@@ -32,8 +32,111 @@ export interface CommonSection {
   readonly allowGroups?: readonly string[];
 }
 
+/** The same in the languages of the page. */
+export interface Words {
+  readonly en: string;
+  readonly zh: string;
+}
+
+/** What people call the keys of a section, by key: `webhook.url`. */
+export type Labels = Readonly<Record<string, readonly [en: string, zh: string]>>;
+
+/** One thing that people are asked, on the page and in the terminal, to set a channel up. */
+export interface SetUpField {
+  /** The key of the section that it sets, where `sets` does not name others. */
+  readonly key: string;
+  /**
+   * `server`: `host` or `host:port`. `consent`: yes or no; it must be yes. `choice`: one of `choices`. `ids`: several, with
+   * commas.
+   */
+  readonly kind: "text" | "secret" | "server" | "consent" | "choice" | "ids";
+  readonly label: Words;
+  readonly hint: Words;
+  /** What the terminal asks. Default: the label. */
+  readonly asked?: string;
+  /** Where people get what is asked. */
+  readonly link?: string;
+  /** Asked only of who wants more, and not in the terminal. */
+  readonly isMore?: boolean;
+  /** May be left empty. */
+  readonly isOptional?: boolean;
+  /** Of `choice`: the first one is meant where nothing is said. */
+  readonly choices?: readonly string[];
+  /** All keys that get what is typed. */
+  readonly sets?: readonly string[];
+  /** Of `server`: the key of its port, and the key that says whether TLS begins with the first byte, as on port 465. */
+  readonly port?: { readonly key: string; readonly tlsKey?: string };
+}
+
+/** How people set a channel up. Goes to the page as it is: data alone. */
+export interface SetUp {
+  readonly fields: readonly SetUpField[];
+  /** The id of a person there, as somebody types it who means themselves. */
+  readonly person: {
+    readonly label: string;
+    /** Instead of `I type my id`, among other ways to say who one is. */
+    readonly choice?: string;
+    /** Capital letters do not matter. */
+    readonly isLowerCase?: boolean;
+    /** The assistant may begin: nobody has to write to it first. */
+    readonly mayBegin?: boolean;
+    /** A regular expression of the whole id. */
+    readonly pattern: string;
+    /** What follows `"x" is`, e.g. `not a mail address.` */
+    readonly refusal: string;
+  };
+}
+
+/** A word of the doctor about a section that is switched on. */
+export interface SectionRisk {
+  readonly about: "people" | "access";
+  readonly level: "warn" | "fail";
+  readonly found: string;
+  readonly todo: string;
+}
+
+/** What the doctor looks at besides the login. */
+export interface Checkup<Section extends CommonSection> {
+  /** What it listens on; `key` is that of the port in the section. */
+  readonly listensOn?: (
+    section: Section,
+  ) => { readonly key: string; readonly host: string; readonly port: number } | undefined;
+  readonly risks?: (section: Section) => readonly SectionRisk[];
+  /** How bad it is that anyone may write; undefined: not at all, e.g. behind a token. Absent: `fail`. */
+  readonly openToAll?: (section: Section) => SectionRisk["level"] | undefined;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** What is taken over from other programs' configs and conversations. */
+export interface Imports {
+  /** Keys of a section that the Go maxclaw and nanobot have under the same names. */
+  readonly keys: readonly string[];
+  /** One of these must say something, or the section be switched on, else it is not worth taking. Default `["token"]`. */
+  readonly loginKeys?: readonly string[];
+  /** Prefixes of people's ids that mean nothing here, and what an id looks like; absent: any text is an id. */
+  readonly ids?: { readonly prefixes: readonly string[]; readonly pattern: RegExp };
+  /** OpenClaw's section with our keys. `secret` gives the text of a value that may be elsewhere. */
+  readonly fromOpenclaw?: (section: JsonObject, secret: (value: unknown) => string | undefined) => JsonObject;
+  /**
+   * Our chat, and its thread, for a chat as others write it behind the channel's name: `42`, `-100:topic:5`. `kind`: what
+   * OpenClaw's keys say before it, e.g. `direct` or `group`. Undefined: not a chat of ours.
+   */
+  readonly chatOf?: (written: string, kind?: string) => readonly [chatId: string, thread?: string] | undefined;
+  /** Our direct chat for the address that OpenClaw's one conversation for everything went to last. */
+  readonly directChatOf?: (address: string) => string | undefined;
+}
+
 /** A platform that the config can name. What it needs is loaded when it is opened, and not before. */
 export interface Platform<Section extends CommonSection> {
+  readonly words: {
+    /** As its makers spell it. */
+    readonly title: Words;
+    /** What people call each key of the section. */
+    readonly labels: Labels;
+    /** What each key of the section means in Chinese; the section says it in English. */
+    readonly meanings: Readonly<Record<string, string>>;
+  };
   /** The section `channels.<name>` of the config. */
   readonly section: z.ZodType<Section>;
   /** False: what the section says keeps the channel off although it is switched on. A change of that counts at once. */
@@ -44,11 +147,25 @@ export interface Platform<Section extends CommonSection> {
   readonly lacks?: (section: Section) => string | undefined;
   /** How replies are cut while it is off. Absent: any text is carried whole. */
   readonly shape?: () => Promise<Shape>;
+  /** The name in `util/packages/options` of the packages that it needs and the program does not bring along. */
+  readonly needs?: string;
   open(section: Section, scope: PlatformScope): Promise<OpenedPlatform>;
   /**
-   * Logs in once, beside the channel that runs. Resolves with how people find it there, e.g. `@max_bot`.
+   * Logs in once, beside the channel that runs. Resolves with how people find it there, e.g. `@max_bot`. Absent: there is
+   * nobody to log in at, because others come to it.
    *
    * @throws with what the platform said
    */
-  logIn(section: Section, scope: Pick<PlatformScope, "home" | "log">, signal: AbortSignal): Promise<string | undefined>;
+  readonly logIn?: (
+    section: Section,
+    scope: Pick<PlatformScope, "home" | "log">,
+    signal: AbortSignal,
+  ) => Promise<string | undefined>;
+  readonly checkup?: Checkup<Section>;
+  /** Absent: it is set up in the config file alone. */
+  readonly setUp?: SetUp & {
+    /** Whether people can be listened to before a gateway runs. Absent: yes. */
+    readonly canListen?: (section: Section) => boolean;
+  };
+  readonly imports?: Imports;
 }

@@ -1,8 +1,19 @@
 import type { z } from "zod";
 import type { Shape } from "../bus/replies.js";
+import { ChannelError } from "../errors.js";
+import { whatToAdd } from "../util/packages/missing.js";
 import { discordPlatform } from "./discord/platform.js";
 import { emailPlatform } from "./email/platform.js";
-import type { OpenedPlatform, Platform, PlatformScope } from "./platform.js";
+import type {
+  CommonSection,
+  Imports,
+  OpenedPlatform,
+  Platform,
+  PlatformScope,
+  SectionRisk,
+  SetUp,
+  Words,
+} from "./platform.js";
 import { telegramPlatform } from "./telegram/platform.js";
 import { websocketPlatform } from "./websocket/platform.js";
 
@@ -57,6 +68,75 @@ export async function shapeOf(name: PlatformName): Promise<Shape | undefined> {
   return await platforms[name].shape?.();
 }
 
+/** As its makers spell it. */
+export function titleOf(name: PlatformName): Words {
+  return platforms[name].words.title;
+}
+
+/** What people call a key of its section, and what it means in Chinese. */
+export function wordsOf(name: PlatformName, key: string): { readonly label: Words; readonly meaning: string } {
+  const { labels, meanings } = platforms[name].words;
+  const [en, zh] = labels[key] ?? [key, key];
+  return { label: { en, zh }, meaning: meanings[key] ?? "" };
+}
+
+/** How people set it up; undefined: in the config file alone. */
+export function setUpOf(name: PlatformName): SetUp | undefined {
+  const { setUp } = platforms[name];
+  return setUp === undefined ? undefined : { fields: setUp.fields, person: setUp.person };
+}
+
+/** What is taken over from other programs; undefined: nothing. */
+export function importsOf(name: string): Imports | undefined {
+  return isPlatformName(name) ? platforms[name].imports : undefined;
+}
+
+/** Whether people can be listened to before a gateway runs. */
+export function canListen<K extends PlatformName>(name: K, sections: SomeSections): boolean {
+  const section: Sections[K] | undefined = sections[name];
+  return section !== undefined && platforms[name].setUp?.canListen?.(section) !== false;
+}
+
+/** What a channel that is switched on listens on; `key` is that of the config. */
+export function listensOn<K extends PlatformName>(
+  name: K,
+  sections: SomeSections,
+): { readonly key: string; readonly host: string; readonly port: number } | undefined {
+  const section: Sections[K] | undefined = sections[name];
+  const found = section?.enabled === true ? platforms[name].checkup?.listensOn?.(section) : undefined;
+  return found === undefined ? undefined : { ...found, key: `channels.${name}.${found.key}` };
+}
+
+/** What the doctor says about a channel that is switched on. */
+export function risksOf<K extends PlatformName>(
+  name: K,
+  sections: SomeSections,
+  about: SectionRisk["about"],
+): readonly SectionRisk[] {
+  const section: Sections[K] | undefined = sections[name];
+  const { checkup } = platforms[name];
+  if (section?.enabled !== true) return [];
+  const all = [...openToAll(name, section, checkup?.openToAll), ...(checkup?.risks?.(section) ?? [])];
+  return all.filter((risk) => risk.about === about);
+}
+
+function openToAll<Section extends CommonSection>(
+  name: PlatformName,
+  section: Section,
+  levelOf: ((section: Section) => SectionRisk["level"] | undefined) | undefined,
+): readonly SectionRisk[] {
+  const level = levelOf === undefined ? "fail" : levelOf(section);
+  if (!section.allowFrom.includes("*") || level === undefined) return [];
+  return [
+    {
+      about: "people",
+      level,
+      found: `channels.${name}.allowFrom is ["*"]: anybody may talk to the assistant, and spend your money`,
+      todo: "Name the senders, or leave the list empty: strangers get a pairing code then",
+    },
+  ];
+}
+
 /** What the section comes to; undefined while it is absent or switched off. */
 export async function openPlatform<K extends PlatformName>(
   name: K,
@@ -64,12 +144,15 @@ export async function openPlatform<K extends PlatformName>(
   scope: PlatformScope,
 ): Promise<OpenedPlatform | undefined> {
   const section: Sections[K] | undefined = sections[name];
-  return section?.enabled === true ? await platforms[name].open(section, scope) : undefined;
+  if (section?.enabled !== true) return undefined;
+  const off = whatToAdd(platforms[name].needs, scope.home);
+  if (off !== undefined) return { off, problems: [`channels.${name} is off: ${off}`] };
+  return await platforms[name].open(section, scope);
 }
 
 /**
  * Logs in once with the section. Undefined while there is none, or it lacks something; else how people find it there, where
- * the platform says that.
+ * the platform says that. `isDoor`: there is nobody to log in at.
  *
  * @throws what the platform said
  */
@@ -78,8 +161,11 @@ export async function tryPlatform<K extends PlatformName>(
   sections: SomeSections,
   scope: Pick<PlatformScope, "home" | "log">,
   signal: AbortSignal,
-): Promise<{ readonly account: string | undefined } | undefined> {
+): Promise<{ readonly account: string | undefined; readonly isDoor: boolean } | undefined> {
   const section: Sections[K] | undefined = sections[name];
   if (section === undefined || whatLacks(name, sections) !== undefined) return undefined;
-  return { account: await platforms[name].logIn(section, scope, signal) };
+  const { needs, logIn } = platforms[name];
+  const missing = whatToAdd(needs, scope.home);
+  if (missing !== undefined) throw new ChannelError(`channels.${name}: ${missing}`);
+  return { account: await logIn?.(section, scope, signal), isDoor: logIn === undefined };
 }

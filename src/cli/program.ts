@@ -16,6 +16,7 @@ import { addServiceCommand } from "./commands/care/service.js";
 import { addUpdateCommand } from "./commands/care/update.js";
 import { addChannelsCommand } from "./commands/channels.js";
 import { addCompletionCommand } from "./commands/completion.js";
+import { addCreateCommand } from "./commands/create.js";
 import { addCronCommand } from "./commands/cron.js";
 import { addDeadCommand } from "./commands/dead.js";
 import { addDevicesCommand } from "./commands/devices.js";
@@ -83,6 +84,7 @@ export function createProgram(onReady: () => void = () => undefined): Command {
   addMigrateCommand(program);
   addUpdateCommand(program, version);
   addPackagesCommands(program);
+  addCreateCommand(program);
   addCompletionCommand(program);
   program
     .command("version")

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { channelSections } from "../channels/platforms.js";
+import { channelSections, isPlatformName } from "../channels/platforms.js";
 import { agentDefaults } from "./sections/agents.js";
 import { budgets } from "./sections/budgets.js";
 import { gateway } from "./sections/gateway.js";
@@ -263,8 +263,8 @@ export type Config = Omit<Parsed, "agents"> & {
 };
 export type McpServerConfig = z.output<typeof mcpServer>;
 
-/** Channels that the Go maxclaw or its relatives have and this one has not: accepted, and told when switched on. */
-export const absentChannels: readonly string[] = [
+/** Channels of the Go maxclaw or its relatives. Those that this one has not are accepted, and told when switched on. */
+const relatedChannels = [
   "dingtalk",
   "feishu",
   "line",
@@ -279,6 +279,7 @@ export const absentChannels: readonly string[] = [
   "weixin",
   "whatsapp",
 ];
+export const absentChannels: readonly string[] = relatedChannels.filter((name) => !isPlatformName(name));
 
 /** Keys that the Go maxclaw wrote into every file and that steer nothing here: dropped without a word. */
 export const silentKeys: Readonly<Record<string, readonly string[]>> = {

@@ -35,3 +35,9 @@ export function toEvent(draft: EventDraft, stamp: Stamp): GatewayEvent {
   };
   return frozenCopy(event) as GatewayEvent;
 }
+
+/** Unix ms at which it happened. Nothing has happened in the future, whatever the clock said there. */
+export function timeOf({ at = "" }: Pick<EventDraft, "at">, now: number): number {
+  const happened = Date.parse(at);
+  return Number.isNaN(happened) ? now : Math.min(happened, now);
+}

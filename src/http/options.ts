@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../log.js";
 import { plainSite, type Site } from "./access/site.js";
 
@@ -18,6 +19,10 @@ export interface HttpOptions {
   readonly timings?: Partial<HttpTimings> | undefined;
   /** Called with each client that stays connected (WebSocket, event stream); returns what to call when it has gone. */
   readonly onClient?: ((name: string) => () => void) | undefined;
+  /** Who takes what a chat platform brings to `/hooks/<name>`, and says itself whom to believe. Never rejects. */
+  readonly hookOf?:
+    | ((name: string) => ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | undefined)
+    | undefined;
   readonly log: Logger;
 }
 

@@ -139,6 +139,9 @@ class Handler implements RequestHandler {
     const { basePath } = settings.site();
     const target = parseTarget(request.url ?? "", basePath);
     if (target.path === "/health" || target.path === "/ready") return answerProbe(target.path, api, response);
+    const [room, name = "", ...deeper] = target.segments;
+    const hook = room === "hooks" && deeper.length === 0 ? settings.hookOf?.(name) : undefined;
+    if (hook !== undefined) return await hook(request, response);
     const isPage = !["api", "v1"].includes(target.segments[0] ?? "") && target.path !== "/metrics";
     guard.checkSource(request, { isPage });
     const origin = guard.allowedOriginOf(request);

@@ -1,9 +1,12 @@
+import { importsOf } from "../channels/platforms.js";
 import { isObject, type JsonObject } from "./openclaw/json5.js";
 import { at, objectAt, textAt, toTime } from "./read-files.js";
 import type { Problem } from "./source.js";
 
-/** Channels that a job's answer can go to. */
-const reachable = new Set(["telegram", "discord", "email", "websocket", "webui", "cli"]);
+/** Whether a job's answer can go there. */
+function isReachable(channel: string): boolean {
+  return channel === "webui" || channel === "cli" || importsOf(channel) !== undefined;
+}
 
 /**
  * The jobs of nanobot and OpenClaw, which are alike, as the Go maxclaw wrote its own: what the next start of the gateway
@@ -27,9 +30,9 @@ export function toGoJobs(stored: JsonObject, file: string, now: number, problems
     }
     const channel = firstText(entry, ["delivery", "channel"], ["payload", "channel"], ["payload", "originChannel"]);
     const to = firstText(entry, ["delivery", "to"], ["payload", "to"], ["payload", "originChatId"]);
-    const isReachable = channel !== undefined && reachable.has(channel) && to !== undefined;
-    const chat = isReachable ? chatIn(channel, to, firstText(entry, ["sessionKey"], ["payload", "sessionKey"])) : {};
-    if (!isReachable && channel !== undefined && channel !== "last")
+    const canAnswer = channel !== undefined && isReachable(channel) && to !== undefined;
+    const chat = canAnswer ? chatIn(channel, to, firstText(entry, ["sessionKey"], ["payload", "sessionKey"])) : {};
+    if (!canAnswer && channel !== undefined && channel !== "last")
       problems.push({
         what,
         why: `it is imported, but answers on the page: maxclaw cannot answer on ${channel} there`,
@@ -39,7 +42,7 @@ export function toGoJobs(stored: JsonObject, file: string, now: number, problems
       {
         name: textAt(entry, "name"),
         schedule,
-        payload: { message, ...(isReachable ? { channels: [channel], ...chat } : {}) },
+        payload: { message, ...(canAnswer ? { channels: [channel], ...chat } : {}) },
         enabled: at(entry, "enabled") !== false,
       },
     ]);
@@ -71,8 +74,9 @@ function toSchedule(schedule: JsonObject): JsonObject | undefined {
  */
 function chatIn(channel: string, to: string, sessionKey = ""): JsonObject {
   const plain = to.replace(new RegExp(`^(?:${channel}:|tg:)?(?:(?:channel|chat|group|direct|dm|user):)?`), "");
-  if (channel !== "telegram") return { to: plain };
-  const [, chat = plain, topic] = /^(-?\d+)(?::(?:topic:|thread:)?(\d+))?$/.exec(plain) ?? [];
+  const { chatOf } = importsOf(channel) ?? {};
+  if (chatOf === undefined) return { to: plain };
+  const [chat = plain, topic] = chatOf(plain) ?? [];
   const [, ofKey] = /:(?:topic|thread):(\d+)$/.exec(sessionKey.includes(`${chat}:`) ? sessionKey : "") ?? [];
   const thread = topic ?? ofKey;
   return thread === undefined ? { to: chat } : { to: chat, thread };

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { importsOf } from "../channels/platforms.js";
 import { messageOf } from "../errors.js";
 import { toGoJobs } from "./jobs.js";
 import { isObject, type JsonObject } from "./openclaw/json5.js";
@@ -134,8 +135,7 @@ async function readSessions(folders: readonly string[], problems: Problem[]): Pr
         const named = textAt(head, "key") ?? name.slice(0, -".jsonl".length).replace("_", ":");
         // One conversation for all chats goes on where its owner wrote last.
         const key = named === "unified:default" ? (textAt(head, "metadata", "last_channel") ?? "unified") : named;
-        const topic = /^(telegram:-?\d+):topic:(\d+)$/.exec(key);
-        const ours = topic === null ? toSessionKey(key, "nanobot") : `${topic[1]}:${topic[2]}`;
+        const ours = chatKey(key) ?? toSessionKey(key, "nanobot");
         const entries = rows.filter((row) => row._type === undefined);
         const session = toSession(ours, path, { entries, damaged });
         if (session !== undefined) found.push(session);
@@ -146,4 +146,11 @@ async function readSessions(folders: readonly string[], problems: Problem[]): Pr
     }
   }
   return found;
+}
+
+/** `telegram:-100:topic:5` as our `telegram:-100:5`; undefined for keys of conversations that are not a platform's. */
+function chatKey(key: string): string | undefined {
+  const name = key.slice(0, key.indexOf(":"));
+  const chat = importsOf(name)?.chatOf?.(key.slice(name.length + 1));
+  return chat === undefined ? undefined : [name, ...chat].join(":");
 }

@@ -1,50 +1,28 @@
+import type { Imports } from "../channels/platform.js";
+import { importsOf } from "../channels/platforms.js";
 import { absentChannels } from "../config/schema.js";
 import { isObject, type JsonObject } from "./openclaw/json5.js";
 import { providerName, withAddress } from "./provider-names.js";
 import { at, objectAt, textAt } from "./read-files.js";
 import type { FoundSetting, Problem } from "./source.js";
 
-/** What a channel of ours knows; anything else an old config says about it stays behind. */
-const channelKeys: Readonly<Record<string, readonly string[]>> = {
-  telegram: ["enabled", "token", "proxy", "apiRoot", "allowFrom"],
-  discord: ["enabled", "token", "apiRoot", "allowFrom"],
-  websocket: ["enabled", "host", "port", "path", "token", "allowOrigins", "allowFrom"],
-  email: [
-    ...[
-      "enabled",
-      "consentGranted",
-      "imapHost",
-      "imapPort",
-      "imapUsername",
-      "imapPassword",
-      "imapMailbox",
-      "imapUseSSL",
-    ],
-    ...["smtpHost", "smtpPort", "smtpUsername", "smtpPassword", "smtpUseTLS", "smtpUseSSL", "fromAddress"],
-    ...["autoReplyEnabled", "pollIntervalSeconds", "markSeen", "allowFrom"],
-  ],
-};
 const providerKeys = ["apiKey", "apiBase", "apiFormat", "models", "headers", "timeouts"];
 export const serverKeys = ["command", "args", "env", "cwd", "url", "headers", "type", "enabled", "disabled"];
 const defaultKeys = ["model", "fallbacks", "maxTokens", "temperature", "maxToolIterations", "timezone"];
 
 /** A channel's section with our keys. Undefined where it holds nothing that lets it connect, or is none of ours. */
 export function channelSetting(name: string, section: JsonObject, problems: Problem[]): FoundSetting | undefined {
-  const known = channelKeys[name];
-  if (known === undefined) {
+  const imports = importsOf(name);
+  if (imports === undefined) {
     const isUsed = section.enabled !== false && (section.enabled === true || hasText(section));
     if (isUsed && (absentChannels.includes(name) || section.enabled === true))
       problems.push({ what: `channels.${name}`, why: "maxclaw does not have this channel" });
     return undefined;
   }
-  const value = { ...pick(section, known) };
-  if (
-    !["token", "imapHost", "enabled"].some(
-      (key) => value[key] !== undefined && value[key] !== false && value[key] !== "",
-    )
-  )
-    return undefined;
-  const { allowed, others } = allowlist(name, value.allowFrom);
+  const value = { ...pick(section, imports.keys) };
+  const says = (key: string): boolean => value[key] !== undefined && value[key] !== false && value[key] !== "";
+  if (![...(imports.loginKeys ?? ["token"]), "enabled"].some(says)) return undefined;
+  const { allowed, others } = allowlist(imports.ids, value.allowFrom);
   // As far as it goes: who cannot be told from a stranger shows a pairing code.
   if (value.allowFrom !== undefined) value.allowFrom = allowed;
   if (others.length > 0)
@@ -147,14 +125,15 @@ function hasText(section: JsonObject): boolean {
 }
 
 function allowlist(
-  channel: string,
+  ids: Imports["ids"],
   value: unknown,
 ): { readonly allowed: readonly string[]; readonly others: readonly string[] } {
   const entries = (Array.isArray(value) ? value : [])
     .map((entry) => String(entry).trim())
     .filter((entry) => entry !== "");
-  if (channel !== "telegram" && channel !== "discord") return { allowed: entries, others: [] };
-  const plain = entries.map((entry) => entry.replace(/^(telegram|tg|discord|user):/i, "").replace(/^(\d+)\|.*$/, "$1"));
-  const isId = (entry: string): boolean => entry === "*" || /^\d+$/.test(entry) || /\$\{\w+\}/.test(entry);
+  if (ids === undefined) return { allowed: entries, others: [] };
+  const prefix = new RegExp(`^(?:${ids.prefixes.join("|")}):`, "i");
+  const plain = entries.map((entry) => entry.replace(prefix, "").replace(/^(\d+)\|.*$/, "$1"));
+  const isId = (entry: string): boolean => entry === "*" || ids.pattern.test(entry) || /\$\{\w+\}/.test(entry);
   return { allowed: plain.filter(isId), others: plain.filter((entry) => !isId(entry)) };
 }

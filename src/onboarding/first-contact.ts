@@ -1,15 +1,11 @@
 import type { Channel, OwnChannelContext, PublishOutcome, ReceivedMessage } from "../channels/channel.js";
-import { openPlatform, type PlatformName, tryPlatform } from "../channels/platforms.js";
+import { canListen, openPlatform, type PlatformName, tryPlatform } from "../channels/platforms.js";
 import type { LoadedConfig } from "../config/load.js";
 import { ChannelError, messageOf } from "../errors.js";
 import { silentLog } from "../log.js";
 import { linked } from "../util/async/linked.js";
 import { newId } from "../util/ids.js";
 import { isPersonCode, newPersonCode, shownCode } from "../util/text/person-code.js";
-
-/** Channels that are set up by asking. */
-export const offeredChannels = ["telegram", "discord", "email"] as const satisfies readonly PlatformName[];
-export type OfferedChannel = (typeof offeredChannels)[number];
 
 const tryMs = 15_000;
 const sendMs = 60_000;
@@ -21,12 +17,12 @@ export interface Person {
 
 /** One channel before any gateway runs it: tries its login, finds out who its owner is, and says hello to them. */
 export class FirstContact {
-  readonly #name: OfferedChannel;
+  readonly #name: PlatformName;
   readonly #loaded: LoadedConfig;
   readonly #home: string;
 
   /** `loaded` is the config as it is going to be. */
-  constructor(name: OfferedChannel, loaded: LoadedConfig, home: string) {
+  constructor(name: PlatformName, loaded: LoadedConfig, home: string) {
     this.#name = name;
     this.#loaded = loaded;
     this.#home = home;
@@ -52,8 +48,7 @@ export class FirstContact {
 
   /** Whether people can be listened to before a gateway runs: not where their messages are brought to an address. */
   get canListen(): boolean {
-    if (this.#name === "email") return false;
-    return this.#name === "discord" || this.#loaded.config.channels.telegram?.webhook.url === undefined;
+    return canListen(this.#name, this.#loaded.config.channels);
   }
 
   /**
@@ -95,8 +90,9 @@ export class FirstContact {
   }
 
   async #open(): Promise<Channel> {
-    const { channels } = this.#loaded.config;
-    const scope = { home: this.#home, context: passing, log: silentLog };
+    const { channels, gateway } = this.#loaded.config;
+    const trustedProxies = (): readonly string[] => gateway.trustedProxies;
+    const scope = { home: this.#home, context: passing, trustedProxies, log: silentLog };
     const opened = await openPlatform(this.#name, channels, scope);
     if (opened?.channel === undefined) throw new Error(opened?.off ?? `channels.${this.#name} is not complete`);
     return opened.channel;

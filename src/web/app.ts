@@ -1,5 +1,5 @@
 import type { SearchHit } from "../client/client.js";
-import type { GatewayEvent } from "../events/event.js";
+import type { EventOf, GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { loadChoices } from "./commands/choices.js";
 import { writeDown } from "./files/write-down.js";
@@ -8,6 +8,7 @@ import { createChatHead } from "./frame/chat-head.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";
 import { changeLanguage, createLanguageButton } from "./frame/language-button.js";
+import { Leaving } from "./frame/leaving.js";
 import type { Place } from "./frame/places/place.js";
 import { takeInvitation } from "./frame/places/route.js";
 import { Way } from "./frame/places/way.js";
@@ -86,19 +87,20 @@ class App {
   #isConnected = false;
   #invitation = takeInvitation();
   #isAsking = false;
+  readonly #leaving = new Leaving(() => this.#leave());
 
   constructor(kept: OutboxStore) {
     const store = this.#store;
     const onFailure = (error: unknown): void => this.#failed(error);
     this.#kept = kept;
     this.#http = createGatewayHttp(this.#api);
-    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => void this.#onSignedOut(), onFailure });
+    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => this.#leaving.begin(), onFailure });
     this.#connection = new Connection(this.#http, store, {
       onOpen: () => this.#onOpen(),
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
       onInboxChanged: () => this.#inbox.refreshSoon(),
-      onSetting: (event) => this.#inbox.onSetting(event),
+      onSetting: (event) => this.#onSetting(event),
     });
     this.#outbox = new Outbox({
       store: kept,
@@ -162,7 +164,11 @@ class App {
       await this.#connection.readStatus();
       this.#devices.refresh();
     } catch (error) {
-      if (error instanceof Unauthorized) return this.#signIn();
+      if (error instanceof Unauthorized) {
+        // The next person who signs in must not find what was written here.
+        if (error.isSignedOut) await this.#kept.clear().catch(() => undefined);
+        return this.#signIn();
+      }
       // Not there yet: the connection goes on trying.
     }
     const place = this.#way.place ?? { kind: "chat", key: this.#chat.freshKey() };
@@ -187,10 +193,9 @@ class App {
       h("div", { class: "pane-foot" }, this.#devices.element, createInstallButton(), createLanguageButton()),
     );
     const side = [this.#rail.element, this.#chats.element, this.#settings.element];
-    const chatHead = createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key));
     return createShell({
       side,
-      chatHead,
+      chatHead: createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key)),
       tools: [this.#palette.element],
       banners: this.#banners.element,
       conversation: this.#conversation.elements,
@@ -327,6 +332,11 @@ class App {
     this.#onDevice.begin();
   }
 
+  #onSetting(event: EventOf<"settings_changed">): void {
+    this.#inbox.onSetting(event);
+    if (event.payload.key === "config") this.#connection.readStatus().catch(() => undefined);
+  }
+
   async #letIn(code: string): Promise<void> {
     try {
       await this.#api.post("api/pairings/approve", { code });
@@ -348,12 +358,14 @@ class App {
   }
 
   #failed(error: unknown): void {
-    if (error instanceof Unauthorized) void this.#signIn();
-    else this.#banners.showFailure(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof Unauthorized))
+      this.#banners.showFailure(error instanceof Error ? error.message : String(error));
+    else if (error.isSignedOut && !this.#isAsking) this.#leaving.begin();
+    else void this.#signIn();
   }
 
   async #signIn(): Promise<void> {
-    if (this.#isAsking) return;
+    if (this.#isAsking || this.#leaving.isUnderWay) return;
     this.#isAsking = true;
     this.#conceal();
     const invitation = this.#invitation;
@@ -378,10 +390,10 @@ class App {
   }
 
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
-  async #onSignedOut(): Promise<void> {
+  async #leave(): Promise<void> {
     this.#connection.close();
     this.#isConnected = false;
-    await Promise.allSettled([this.#kept.clear(), this.#onDevice.leave()]);
+    await Promise.allSettled([this.#kept.leave(), this.#onDevice.leave()]);
     this.#way.clear();
     location.reload();
   }

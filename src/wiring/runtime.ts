@@ -5,6 +5,7 @@ import { rootKeyOf } from "../events/session-key.js";
 import { type Artifacts, createArtifacts } from "../tools/chat/artifacts.js";
 import { Releases } from "../util/async/releases.js";
 import { type Assistant, openAssistant } from "./assistant/assistant.js";
+import type { Channels } from "./assistant/channels.js";
 import type { HeartbeatPorts } from "./background/heartbeat.js";
 import { startMemory } from "./background/memory.js";
 import { startNotices } from "./background/notices.js";
@@ -18,6 +19,7 @@ import { openTelemetry } from "./background/telemetry.js";
 import { type Core, openCore } from "./core/core.js";
 import { followConfig, followPart, openLiveConfig } from "./live/live.js";
 import { openOperations } from "./operations/operations.js";
+import { configChanged } from "./operations/settings.js";
 import { openStatus } from "./operations/status.js";
 import { type GatewayOptions, isWorking } from "./options.js";
 import { openMcp } from "./tools/mcp.js";
@@ -39,6 +41,8 @@ export interface DoorPorts {
   readonly api: GatewayApi;
   /** Adds to the gateway's own log. */
   readonly logEvent: (event: EventDraft) => void;
+  /** Who takes what comes to `/hooks/<name>`. */
+  readonly hookOf: Channels["webhooks"]["find"];
   /** Its section of the config, as it is now. */
   readonly settings: () => Config["gateway"];
   /** Aborts when the gateway stops. */
@@ -67,7 +71,8 @@ export type OpenDoor = (ports: DoorPorts) => Promise<Door>;
 export async function openRuntime(given: GatewayOptions, openDoor?: OpenDoor): Promise<Runtime> {
   const releases = new Releases(given.log);
   try {
-    return await open(given, releases, openDoor);
+    // Channels must not wait for what nobody can bring.
+    return await open(openDoor === undefined ? { ...given, http: false } : given, releases, openDoor);
   } catch (error) {
     await releases[Symbol.asyncDispose]();
     throw error;
@@ -105,7 +110,8 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const resumed = resumeDeletions();
   releases.defer(() => resumed);
   const stopping = new AbortController();
-  const ports = { api, logEvent: core.logEvent, settings: () => live.running.gateway, signal: stopping.signal };
+  const hookOf: DoorPorts["hookOf"] = (name) => assistant.platforms.webhooks.find(name);
+  const ports = { api, hookOf, logEvent: core.logEvent, settings: () => live.running.gateway, signal: stopping.signal };
   const door = openDoor && releases.use(await openDoor(ports), "HTTP server");
   if (door !== undefined) doors.push(door);
   const address = door?.address ?? "";
@@ -122,6 +128,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   };
   const lanes = new Lanes(options, core, assistant, status, hands);
   await followConfig(options, assistant.live, releases);
+  live.follow((names) => core.logEvent(configChanged(names, "gateway")));
   status.status.enter("ready");
   // Anyone who waits for the gateway hears about it first.
   setImmediate(mcp.start);

@@ -1,3 +1,4 @@
+import type { SetUpField, Words } from "../../channels/platform.js";
 /** A file that steers the assistant, or holds its memory. */
 export interface WorkspaceFile {
   readonly name: string;
@@ -116,6 +117,10 @@ export interface ChannelView {
   /** The last proof that the connection works, ISO 8601. */
   readonly lastSeenAt?: string | undefined;
   readonly reason?: string | undefined;
+  /** For people; absent for channels of extensions, and for those that are not there yet. */
+  readonly title?: Words | undefined;
+  /** What the page asks to set it up; absent: the config file does that. */
+  readonly fields?: readonly SetUpField[] | undefined;
 }
 
 /** Somebody who has written on a channel. */

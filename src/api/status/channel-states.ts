@@ -12,11 +12,17 @@ export interface ConnectionDetail {
 export class ChannelStates {
   readonly #states = new Map<string, ChannelStatus>();
   readonly #logEvent: (event: EventDraft) => void;
+  readonly #titleOf: (name: string) => ChannelStatus["title"];
 
-  /** `off`: channels that are switched on and cannot be used, each with why. */
-  constructor(off: ReadonlyMap<string, string>, logEvent: (event: EventDraft) => void) {
+  /** `off`: channels that are switched on and cannot be used, each with why. `titleOf`: how people call a channel. */
+  constructor(
+    off: ReadonlyMap<string, string>,
+    logEvent: (event: EventDraft) => void,
+    titleOf: (name: string) => ChannelStatus["title"],
+  ) {
     for (const [name, reason] of off) this.turnOff(name, reason);
     this.#logEvent = logEvent;
+    this.#titleOf = titleOf;
   }
 
   /** It is switched on and cannot be used. */
@@ -30,7 +36,10 @@ export class ChannelStates {
   }
 
   list(): readonly ChannelStatus[] {
-    return [...this.#states.values()];
+    return [...this.#states.values()].map((state) => {
+      const title = this.#titleOf(state.name);
+      return title === undefined ? state : { ...state, title };
+    });
   }
 
   begin(name: string): void {

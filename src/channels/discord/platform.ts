@@ -1,20 +1,47 @@
 import { z } from "zod";
-import type { Platform } from "../platform.js";
-import { type DiscordSection, discord } from "./section.js";
+import type { Imports, Platform, SetUp } from "../platform.js";
+import { botToken, numericPerson, ownServer, whoMayTalk } from "../set-up.js";
+import { type DiscordSection, discord, discordLabels, discordMeanings } from "./section.js";
 
 const account = z.looseObject({ username: z.string() });
 
+const discordSetUp: SetUp = {
+  fields: [
+    botToken(
+      {
+        en: "On the page Bot of your application. Switch on “Message Content Intent” there.",
+        zh: "在您的应用的 Bot 页面。请在那里打开“Message Content Intent”。",
+      },
+      "https://discord.com/developers/applications",
+      "The bot's token, from the page Bot of discord.com/developers",
+    ),
+    whoMayTalk,
+    ownServer,
+  ],
+  person: numericPerson,
+};
+
+const discordImports: Imports = {
+  keys: ["enabled", "token", "apiRoot", "allowFrom"],
+  ids: { prefixes: ["discord", "user"], pattern: /^\d+$/ },
+  fromOpenclaw: ({ token }, secret) => ({ token: secret(token) }),
+  chatOf: (written, kind) =>
+    kind === undefined || (/^(?:channel|group)$/.test(kind) && /^\d+$/.test(written)) ? [written] : undefined,
+};
+
 export const discordPlatform: Platform<DiscordSection> = {
+  words: { title: { en: "Discord", zh: "Discord" }, labels: discordLabels, meanings: discordMeanings },
+
   section: discord,
 
   lacks: ({ token }) => (token === undefined ? "channels.discord is enabled but has no token" : undefined),
 
   shape: async () => (await import("./shape.js")).discordShape,
 
-  async open({ token, apiRoot }, { context, commands, log }) {
+  async open({ token, apiRoot }, { context, log }) {
     if (token === undefined) return {};
     const { createDiscordChannel } = await import("./discord.js");
-    return { channel: createDiscordChannel({ token, apiRoot, commands, log }, context) };
+    return { channel: createDiscordChannel({ token, apiRoot, commands: context.commands, log }, context) };
   },
 
   async logIn({ token = "", apiRoot }, _scope, signal) {
@@ -33,4 +60,8 @@ export const discordPlatform: Platform<DiscordSection> = {
     if (data === undefined) throw notDiscord();
     return data.username;
   },
+
+  setUp: discordSetUp,
+
+  imports: discordImports,
 };

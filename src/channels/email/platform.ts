@@ -1,7 +1,10 @@
 import type { Platform } from "../platform.js";
-import { type EmailSection, email } from "./section.js";
+import { type EmailSection, email, emailLabels, emailMeanings } from "./section.js";
+import { emailImports, emailSetUp } from "./set-up.js";
 
 export const emailPlatform: Platform<EmailSection> = {
+  words: { title: { en: "Email", zh: "电子邮件" }, labels: emailLabels, meanings: emailMeanings },
+
   section: email,
 
   isPermitted: ({ consentGranted }) => consentGranted,
@@ -17,4 +20,22 @@ export const emailPlatform: Platform<EmailSection> = {
     const { logIn } = await import("./open.js");
     return await logIn(section, scope, signal);
   },
+
+  checkup: {
+    risks: ({ verifySender }) =>
+      verifySender === "off"
+        ? [
+            {
+              about: "people",
+              level: "fail",
+              found: "channels.email.verifySender is off: anybody can write in the name of anybody",
+              todo: 'Set it to "required"',
+            },
+          ]
+        : [],
+  },
+
+  setUp: { ...emailSetUp, canListen: () => false },
+
+  imports: emailImports,
 };

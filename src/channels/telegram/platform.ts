@@ -1,19 +1,27 @@
 import type { Platform } from "../platform.js";
-import { type TelegramSection, telegram } from "./section.js";
+import { type TelegramSection, telegram, telegramLabels, telegramMeanings } from "./section.js";
+import { telegramImports, telegramSetUp } from "./set-up.js";
 
 export const telegramPlatform: Platform<TelegramSection> = {
+  words: { title: { en: "Telegram", zh: "Telegram" }, labels: telegramLabels, meanings: telegramMeanings },
+
   section: telegram,
 
   lacks: ({ token }) => (token === undefined ? "channels.telegram is enabled but has no token" : undefined),
 
   shape: async () => (await import("./shape.js")).telegramShape,
 
-  async open({ token, apiRoot, proxy, webhook }, { context, commands, log }) {
+  async open({ token, apiRoot, proxy, webhook }, { context, log }) {
     if (token === undefined) return {};
     const { createTelegramChannel } = await import("./telegram.js");
     const { url, secret, ...listen } = webhook;
     const pushed = url === undefined || secret === undefined ? undefined : { url, secret, ...listen };
-    return { channel: createTelegramChannel({ token, apiRoot, proxy, webhook: pushed, commands, log }, context) };
+    return {
+      channel: createTelegramChannel(
+        { token, apiRoot, proxy, webhook: pushed, commands: context.commands, log },
+        context,
+      ),
+    };
   },
 
   async logIn({ token = "", apiRoot, proxy }, _scope, signal) {
@@ -28,4 +36,13 @@ export const telegramPlatform: Platform<TelegramSection> = {
       throw signal.aborted ? error : pollError(error, false);
     }
   },
+
+  checkup: {
+    listensOn: ({ webhook: { url, host, port } }) =>
+      url === undefined ? undefined : { key: "webhook.port", host, port },
+  },
+
+  setUp: { ...telegramSetUp, canListen: ({ webhook }) => webhook.url === undefined },
+
+  imports: telegramImports,
 };

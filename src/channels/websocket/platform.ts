@@ -1,8 +1,14 @@
 import { isLoopback } from "../../util/loopback.js";
 import type { Platform } from "../platform.js";
-import { type WebSocketSection, websocket } from "./section.js";
+import { type WebSocketSection, websocket, websocketLabels, websocketMeanings } from "./section.js";
 
 export const websocketPlatform: Platform<WebSocketSection> = {
+  words: {
+    title: { en: "Other programs (WebSocket)", zh: "其他程序（WebSocket）" },
+    labels: websocketLabels,
+    meanings: websocketMeanings,
+  },
+
   section: websocket,
 
   lacks: ({ host, token }) =>
@@ -10,11 +16,30 @@ export const websocketPlatform: Platform<WebSocketSection> = {
       ? `channels.websocket.host is ${host}, which others can reach, but channels.websocket.token is not set`
       : undefined,
 
-  async open(section, { context, log }) {
+  async open(section, { context, trustedProxies, log }) {
     const { createWebSocketChannel } = await import("./websocket.js");
-    return { channel: createWebSocketChannel({ ...section, log }, context) };
+    return { channel: createWebSocketChannel({ ...section, trustedProxies, log }, context) };
   },
 
-  // Programs come to it: there is nobody to log in at.
-  logIn: async () => undefined,
+  checkup: {
+    listensOn: ({ host, port }) => ({ key: "port", host, port }),
+    // With a token, anyone is who has it.
+    openToAll: ({ token }) => (token === undefined ? "warn" : undefined),
+    risks: ({ host, port, token }) =>
+      token === undefined
+        ? [
+            {
+              about: "access",
+              // With another host it would not start.
+              level: "warn",
+              found: `channels.websocket has no token: who reaches ${host}:${port} may talk to the assistant`,
+              todo: "Set channels.websocket.token",
+            },
+          ]
+        : [],
+  },
+
+  imports: {
+    keys: ["enabled", "host", "port", "path", "token", "allowOrigins", "allowFrom"],
+  },
 };

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { OnboardFlags } from "../onboard/flags.js";
 
 export function addOnboardCommand(program: Command): void {
@@ -14,12 +14,11 @@ export function addOnboardCommand(program: Command): void {
     .option("--key-stdin", "read the key from a pipe")
     .option("--api-base <url>", "the provider's address, if it is not its usual one")
     .option("--model <id>", "the model, as the provider names it")
-    .addOption(
-      new Option("--channel <name>", "where you write to it").choices(["telegram", "discord", "email", "none"]),
-    )
+    .option("--channel <name>", "where you write to it, e.g. telegram, discord, email; or none")
     .option("--token <token>", "the bot's token, or the mailbox's password; others on this machine can see it here")
     .option("--token-env <variable>", "the variable that holds it; the config names it")
     .option("--token-stdin", "read it from a pipe, behind the key")
+    .option("--set <key=value...>", "another thing that the channel needs, e.g. appToken=xapp-1")
     .option("--address <mail>", "with --channel email: the mailbox of the assistant")
     .option("--imap <host>", "with --channel email: the server that it is read from, also host:port")
     .option("--smtp <host>", "with --channel email: the server that it sends through, also host:port")

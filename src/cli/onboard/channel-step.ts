@@ -1,28 +1,24 @@
 import { ChannelError, messageOf } from "../../errors.js";
-import { FirstContact, type OfferedChannel, offeredChannels } from "../../onboarding/first-contact.js";
+import { FirstContact } from "../../onboarding/first-contact.js";
+import { type OfferedChannel, offeredChannel, offeredChannels, titleIn } from "../../onboarding/set-up.js";
 import { CommandError } from "../exit.js";
-import { usage } from "./flags.js";
+import { askFields, isTokenAlone, setFields } from "./fields-step.js";
 import { askMailbox, lacksOfMailbox, setMailbox } from "./mailbox.js";
 import { findOwner } from "./owner-step.js";
 import type { Choice } from "./prompts.js";
-import { report, type Setup, textAt } from "./setup.js";
-
-const titles: Readonly<Record<OfferedChannel, string>> = { telegram: "Telegram", discord: "Discord", email: "Email" };
-const tokenFrom = {
-  telegram: "The bot's token, from @BotFather",
-  discord: "The bot's token, from the page Bot of discord.com/developers",
-} as const;
+import { report, type Setup } from "./setup.js";
 
 /** Where people write, with a login that was tried, and who its owner is. Resolves with what was set up; undefined: nothing. */
 export async function setUpChannel(setup: Setup): Promise<string | undefined> {
-  const name = setup.flags.channel ?? (await chosenChannel(setup));
+  const { channel } = setup.flags;
+  const name = channel === undefined ? await chosenChannel(setup) : offeredChannel(channel);
   if (name === undefined || name === "none") return undefined;
   setup.draft.set(["channels", name, "enabled"], true);
   await setLogin(setup, name);
   const account = setup.flags.offline === true ? undefined : await triedLogin(setup, name);
   if (account === "left out") return undefined;
   const owner = await findOwner(setup, name, account?.name);
-  const found = account?.name === undefined ? titles[name] : `${titles[name]} (${account.name})`;
+  const found = account?.name === undefined ? titleIn(name) : `${titleIn(name)} (${account.name})`;
   return owner === undefined ? found : `${found} with ${name}:${owner} as an owner`;
 }
 
@@ -30,14 +26,14 @@ async function chosenChannel(setup: Setup): Promise<OfferedChannel | "none" | un
   const { prompts, draft } = setup;
   if (prompts === undefined) return undefined;
   const isOn = (name: string): boolean => draft.get(["channels", name, "enabled"]) === true;
-  const on = offeredChannels.filter(isOn).map((name) => titles[name]);
+  const on = offeredChannels.filter(isOn).map((name) => titleIn(name));
   const none: Choice<OfferedChannel | "none"> = {
     value: "none",
     label: on.length === 0 ? "None: the page and the terminal are enough" : `As it is: ${on.join(", ")}`,
   };
   const offered = offeredChannels.map((value): Choice<OfferedChannel | "none"> => {
     const hint = isOn(value) ? { hint: "is on" } : {};
-    return { value, label: titles[value], ...hint };
+    return { value, label: titleIn(value), ...hint };
   });
   const choices = on.length === 0 ? [...offered, none] : [none, ...offered];
   return await prompts.choose("Where do you want to write to it?", choices);
@@ -45,23 +41,13 @@ async function chosenChannel(setup: Setup): Promise<OfferedChannel | "none" | un
 
 /** What is there stays, unless somebody types another one. */
 async function setLogin(setup: Setup, name: OfferedChannel): Promise<void> {
-  const { draft, given, prompts } = setup;
-  if (name === "email") return await setMailbox(setup);
-  const path = ["channels", name, "token"];
-  if (given.token !== undefined) return draft.set(path, given.token);
-  const known = textAt(setup, path);
-  if (prompts === undefined) {
-    if (known === undefined) throw usage(`--channel ${name} needs its token: --token-env NAME or --token-stdin.`);
-    return;
-  }
-  if (known === undefined || !(await prompts.confirm(`Keep the token of ${titles[name]} that is there?`)))
-    await askLogin(setup, name);
+  if (name === "email") await setMailbox(setup);
+  else await setFields(setup, name);
 }
 
 async function askLogin(setup: Setup, name: OfferedChannel): Promise<void> {
-  if (name === "email") return await askMailbox(setup);
-  const problem = (typed: string): string | undefined => (typed === "" ? "It cannot be empty." : undefined);
-  setup.draft.set(["channels", name, "token"], await setup.prompts?.secret(tokenFrom[name], problem));
+  if (name === "email") await askMailbox(setup);
+  else await askFields(setup, name);
 }
 
 /** Logs in at once, and asks again until it works. @throws {CommandError} nobody can be asked */
@@ -71,22 +57,22 @@ async function triedLogin(
 ): Promise<{ readonly name: string | undefined } | undefined | "left out"> {
   const { draft, prompts, signal } = setup;
   for (;;) {
-    prompts?.say(`Logging in at ${titles[name]} …`);
+    prompts?.say(`Logging in at ${titleIn(name)} …`);
     try {
       const lacks = name === "email" ? lacksOfMailbox(setup) : undefined;
       if (lacks !== undefined) throw new Error(lacks);
       const account = await new FirstContact(name, await draft.preview(), draft.home).logIn(signal);
-      report(setup, `${titles[name]} lets us in${account === undefined ? "" : ` as ${account}`}.`, "success");
+      report(setup, `${titleIn(name)} lets us in${account === undefined ? "" : ` as ${account}`}.`, "success");
       return { name: account };
     } catch (error) {
       signal.throwIfAborted();
       const said = `${messageOf(error).replace(/\.$/, "")}.`;
-      const sentence = error instanceof ChannelError ? said : `${titles[name]} does not let us in: ${said}`;
+      const sentence = error instanceof ChannelError ? said : `${titleIn(name)} does not let us in: ${said}`;
       if (prompts === undefined)
         throw new CommandError(`${sentence} The channel was not written. --offline writes it without a test.`);
       report(setup, sentence, "warn");
       const next = await prompts.choose("What now?", [
-        { value: "login", label: name === "email" ? "Type the login again" : "Type another token" },
+        { value: "login", label: isTokenAlone(name) ? "Type another token" : "Type the login again" },
         { value: "again", label: "Try again" },
         { value: "on", label: "Go on without a test" },
         { value: "out", label: "Leave the channel out" },

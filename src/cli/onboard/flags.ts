@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import type { OfferedChannel } from "../../onboarding/first-contact.js";
+import { offeredChannels, personOf } from "../../onboarding/set-up.js";
 import { CommandError, exitCodes } from "../exit.js";
 
 /** As they are typed. */
@@ -13,7 +13,9 @@ export interface OnboardFlags {
   readonly keyStdin?: true;
   readonly apiBase?: string;
   readonly model?: string;
-  readonly channel?: OfferedChannel | "none";
+  /** One that is offered, or `none`. */
+  readonly channel?: string;
+  readonly set?: readonly string[];
   readonly token?: string;
   readonly tokenEnv?: string;
   readonly tokenStdin?: true;
@@ -43,7 +45,9 @@ export function checkFlags(flags: OnboardFlags): void {
   if (keys.length > 1) throw usage("Give the key once: by --key-env, --key-stdin or --key.");
   if (tokens.length > 1) throw usage("Give the token once: by --token-env, --token-stdin or --token.");
   const isReal = channel !== undefined && channel !== "none";
-  if (!isReal && (tokens.length > 0 || flags.owner !== undefined))
+  if (isReal && !offeredChannels.some((name) => name === channel))
+    throw usage(`There is no channel ${channel} to set up. There is: ${offeredChannels.join(", ")}, none.`);
+  if (!isReal && (tokens.length > 0 || flags.owner !== undefined || flags.set !== undefined))
     throw usage("Whose token or owner is that? Name the channel with --channel.");
   const mail = [flags.address, flags.imap, flags.smtp, flags.consent].some((one) => one !== undefined);
   if (mail && channel !== "email") throw usage("--address, --imap, --smtp and --consent go with --channel email.");
@@ -77,9 +81,9 @@ export async function readSecrets(flags: OnboardFlags): Promise<GivenSecrets> {
 }
 
 /** What is wrong with the id of a person, as people type it. */
-export function problemOfOwner(channel: OfferedChannel, id: string): string | undefined {
-  if (channel === "email") return /^[^\s@<>]+@[^\s@<>]+$/.test(id) ? undefined : `"${id}" is not a mail address.`;
-  return /^\d+$/.test(id) ? undefined : `"${id}" is not an id. It is a number, such as 123456789, and not a name.`;
+export function problemOfOwner(channel: string, id: string): string | undefined {
+  const person = personOf(channel);
+  return person === undefined || new RegExp(person.pattern).test(id) ? undefined : `"${id}" is ${person.refusal}`;
 }
 
 /** As the config names a variable, which is read at each start. */

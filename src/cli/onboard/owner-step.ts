@@ -1,5 +1,6 @@
 import { messageOf } from "../../errors.js";
-import { FirstContact, newCode, type OfferedChannel, type Person } from "../../onboarding/first-contact.js";
+import { FirstContact, newCode, type Person } from "../../onboarding/first-contact.js";
+import { type OfferedChannel, personOf } from "../../onboarding/set-up.js";
 import { linked } from "../../util/async/linked.js";
 import { problemOfOwner } from "./flags.js";
 import type { Choice } from "./prompts.js";
@@ -45,7 +46,7 @@ async function askOwner(setup: Setup, name: OfferedChannel, account: string | un
     report(setup, `The gateway that runs is connected to ${name}, so this command cannot listen there.`, "warn");
   const ways: readonly Choice<Way>[] = [
     ...(canListen ? [{ value: "write", label: "I write to it now", hint: "the surest way" } as const] : []),
-    { value: "id", label: name === "email" ? "This address:" : "I type my id" },
+    { value: "id", label: personOf(name)?.choice ?? "I type my id" },
     { value: "later", label: "Later", hint: "anyone who writes gets a code, for: maxclaw pair approve" },
   ];
   for (;;) {
@@ -57,9 +58,10 @@ async function askOwner(setup: Setup, name: OfferedChannel, account: string | un
 }
 
 async function typedId(setup: Setup, name: OfferedChannel): Promise<string | undefined> {
-  const asked = name === "email" ? "Your own mail address" : "Your id there, a number";
+  const { label = "Your id there", isLowerCase = false } = personOf(name) ?? {};
   const problem = (typed: string): string | undefined => problemOfOwner(name, typed);
-  const id = (await setup.prompts?.line(asked, { problem }))?.toLowerCase();
+  const typed = await setup.prompts?.line(label, { problem });
+  const id = isLowerCase ? typed?.toLowerCase() : typed;
   if (id !== undefined) await greet(setup, name, id);
   return id;
 }
@@ -122,7 +124,7 @@ async function greet(setup: Setup, name: OfferedChannel, id: string): Promise<vo
     report(setup, `A test message was sent to ${name}:${id}.`, "success");
   } catch (error) {
     setup.signal.throwIfAborted();
-    const hint = name === "email" ? "" : " Write to it there first: it must not begin by itself.";
+    const hint = personOf(name)?.mayBegin === true ? "" : " Write to it there first: it must not begin by itself.";
     report(
       setup,
       `The test message did not reach ${name}:${id}: ${messageOf(error).replace(/\.$/, "")}.${hint}`,

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { Words } from "../../channels/platform.js";
+import { isPlatformName, setUpOf, titleOf, wordsOf } from "../../channels/platforms.js";
 import { plain } from "../../util/text/suggest.js";
 import { isSecretKey } from "../faults/wording.js";
 import { keysAt, schemaAt, valuePaths } from "../shape.js";
@@ -29,6 +31,18 @@ export interface SettingView {
   /** As the file says it, with stars instead of secrets; absent where the file says nothing. */
   readonly value?: unknown;
   readonly variables: readonly UsedVariable[];
+  /** Of a channel's section. */
+  readonly channel?: ChannelWords | undefined;
+}
+
+export interface ChannelWords {
+  readonly title: Words;
+  /** What people call the key. */
+  readonly label: Words;
+  /** What the key means in Chinese; `schema` says it in English. */
+  readonly meaning: string;
+  /** The page can set it up by asking. */
+  readonly isOffered: boolean;
 }
 
 /** A key of the file that nobody here knows. It stays. */
@@ -59,15 +73,23 @@ export function viewsOf(ports: OverviewPorts): readonly SettingView[] {
   return settingKeys().map((key) => ({ ...key, ...stateOf(key.path, ports) }));
 }
 
-type SettingKey = Pick<SettingView, "path" | "schema" | "isSecret">;
+type SettingKey = Pick<SettingView, "path" | "schema" | "isSecret" | "channel">;
 
 function settingKeys(): readonly SettingKey[] {
   return valuePaths().flatMap((path) => {
     const schema = schemaAt(path, false);
     const key = path.at(-1) ?? "";
     const isSecret = isSecretKey(key) || key === "headers" || key === "env";
-    return schema instanceof z.ZodType ? [{ path, schema: jsonSchemaOfValue(schema, isSecret), isSecret }] : [];
+    return schema instanceof z.ZodType
+      ? [{ path, schema: jsonSchemaOfValue(schema, isSecret), isSecret, ...channelWords(path) }]
+      : [];
   });
+}
+
+function channelWords([first, name = "", ...key]: readonly string[]): Pick<SettingView, "channel"> {
+  if (first !== "channels" || !isPlatformName(name)) return {};
+  const words = wordsOf(name, key.join("."));
+  return { channel: { title: titleOf(name), ...words, isOffered: setUpOf(name) !== undefined } };
 }
 
 function stateOf(path: readonly string[], ports: OverviewPorts): Omit<SettingView, keyof SettingKey> {

@@ -201,6 +201,8 @@ export class SettingsFile {
     try {
       const backup = await this.#keepCopy();
       await editConfig(this.path, edits);
+      // Anyone who sees the event reads what is in force.
+      await this.#options.live.look();
       this.#options.onChanged?.(edits.map(({ path }) => path.join(".")));
       return backup;
     } catch (error) {

@@ -1,3 +1,4 @@
+import { platformNames, risksOf } from "../../channels/platforms.js";
 import { isLoopback } from "../../util/loopback.js";
 import type { Check, Finding } from "../check.js";
 
@@ -36,14 +37,8 @@ export const accessCheck: Check = {
         found: "gateway.allowedOrigins lets each web page call the gateway",
         todo: "Name the pages that may",
       });
-    const { websocket } = channels;
-    if (websocket?.enabled === true && websocket.token === undefined)
-      found.push({
-        // With another host it would not start.
-        level: "warn",
-        found: `channels.websocket has no token: who reaches ${websocket.host}:${websocket.port} may talk to the assistant`,
-        todo: "Set channels.websocket.token",
-      });
+    for (const name of platformNames)
+      for (const { about: _, ...risk } of risksOf(name, channels, "access")) found.push(risk);
     return found.length > 0 ? found : [{ level: "ok", found: "The gateway is closed to strangers" }];
   },
 };

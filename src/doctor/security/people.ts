@@ -1,4 +1,4 @@
-import { isPlatformName } from "../../channels/platforms.js";
+import { platformNames, risksOf } from "../../channels/platforms.js";
 import type { Check, Finding } from "../check.js";
 
 /** Who may talk to the assistant. */
@@ -7,23 +7,9 @@ export const peopleCheck: Check = {
   readsConfig: true,
   async run({ loaded }) {
     const { channels, policy } = loaded.config;
-    const found: Finding[] = [];
-    for (const [name, section] of Object.entries(channels)) {
-      if (section?.enabled !== true || !isPlatformName(name)) continue;
-      const isGuarded = "token" in section && section.token !== undefined && name === "websocket";
-      if (section.allowFrom.includes("*") && !isGuarded)
-        found.push({
-          level: name === "websocket" ? "warn" : "fail",
-          found: `channels.${name}.allowFrom is ["*"]: anybody may talk to the assistant, and spend your money`,
-          todo: "Name the senders, or leave the list empty: strangers get a pairing code then",
-        });
-    }
-    if (channels.email?.enabled === true && channels.email.verifySender === "off")
-      found.push({
-        level: "fail",
-        found: "channels.email.verifySender is off: anybody can write in the name of anybody",
-        todo: 'Set it to "required"',
-      });
+    const found: Finding[] = platformNames.flatMap((name) =>
+      risksOf(name, channels, "people").map(({ about: _, ...risk }) => risk),
+    );
     for (const [at, rule] of policy.rules.entries()) {
       const { tool, verdict, role, sender, argument } = rule;
       const isWide =

@@ -70,6 +70,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
       ...{ database, holder: options.instanceId, channel: opening.channel, leaseMs: timing.leaseMs, pollMs, log },
     });
     await node.feed.open();
+    await lanes.open(database);
     await watch.open();
     const listening = signals;
     return new PostgresEngine(node, {

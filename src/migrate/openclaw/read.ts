@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { importsOf } from "../../channels/platforms.js";
 import { messageOf } from "../../errors.js";
 import { toGoJobs } from "../jobs.js";
 import {
@@ -115,13 +116,14 @@ async function fileTranscripts(folder: string, problems: Problem[]): Promise<rea
 /** `agent:main:telegram:group:-100:topic:5` and its like as our `telegram:-100:5`; other conversations go to the page. */
 function chatOf(key: string, entry: unknown): string {
   const plain = key.replace(/^agent:[^:]*:/, "");
-  const telegram = /^telegram:(?:[^:]+:)?(?:direct|dm|group):(-?\d+)(?::(?:topic|thread):(\d+))?$/.exec(plain);
-  if (telegram !== null) return ["telegram", telegram[1], telegram[2]].filter((part) => part !== undefined).join(":");
-  const discord = /^discord:(?:[^:]+:)?(?:channel|group):(\d+)$/.exec(plain);
-  if (discord !== null) return `discord:${discord[1]}`;
+  const [, name = "", kind = "", written = ""] =
+    /^([^:]+):(?:[^:]+:)?(direct|dm|group|channel):(.+)$/.exec(plain) ?? [];
+  const chat = importsOf(name)?.chatOf?.(written, kind);
+  if (chat !== undefined) return [name, ...chat].join(":");
   // One conversation for all direct chats: it goes on where its owner wrote last.
-  const to = /^(?:telegram:)?(\d+)$/.exec(textAt(entry, "deliveryContext", "to") ?? textAt(entry, "lastTo") ?? "");
-  const channel = textAt(entry, "deliveryContext", "channel") ?? textAt(entry, "lastChannel");
-  if (plain === "main" && channel === "telegram" && to !== null) return `telegram:${to[1]}`;
+  const to = textAt(entry, "deliveryContext", "to") ?? textAt(entry, "lastTo") ?? "";
+  const channel = textAt(entry, "deliveryContext", "channel") ?? textAt(entry, "lastChannel") ?? "";
+  const direct = plain === "main" ? importsOf(channel)?.directChatOf?.(to) : undefined;
+  if (direct !== undefined) return `${channel}:${direct}`;
   return toSessionKey(`agent:${plain}`, "openclaw");
 }

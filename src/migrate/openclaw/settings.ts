@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { importsOf } from "../../channels/platforms.js";
 import { modelLabel, providerName } from "../provider-names.js";
 import { at, isFile, objectAt, readObject, textAt } from "../read-files.js";
 import { channelSetting, providerSettings, serverKeys, serverSettings } from "../settings.js";
@@ -97,12 +98,18 @@ function toChannel(name: string, stored: JsonObject, problems: Problem[]): JsonO
   const section = withAccount(name, stored, problems);
   // There a channel that is written down is on.
   const isOn = section.enabled !== false;
-  if (name !== "telegram" && name !== "discord") return { ...section, enabled: isOn };
-  const token = toSecret(`channels.${name}`, name === "telegram" ? section.botToken : section.token, problems);
+  const imports = importsOf(name);
+  if (imports?.fromOpenclaw === undefined) return { ...section, enabled: isOn };
+  let lacks = false;
+  const ours = imports.fromOpenclaw(section, (value) => {
+    const secret = toSecret(`channels.${name}`, value, problems);
+    lacks ||= secret === undefined;
+    return secret;
+  });
   const own = Array.isArray(section.allowFrom) ? section.allowFrom : [];
   const dm = at(section, "dm", "allowFrom");
   const allowFrom = [...own, ...(Array.isArray(dm) ? dm : [])];
-  return { ...section, enabled: isOn && token !== undefined, token, allowFrom };
+  return { ...section, enabled: isOn && !lacks, ...ours, allowFrom };
 }
 
 function toProvider(name: string, section: JsonObject, problems: Problem[]): JsonObject {

@@ -1,8 +1,6 @@
+import type { StatusView } from "../gateway/gateway-views.js";
 import { h, setText } from "../parts/dom.js";
 import { chatWords } from "./words.js";
-
-/** Names that are words of their own; those of other channels are written as the config has them. */
-const names: Readonly<Record<string, string>> = { telegram: "Telegram", discord: "Discord" };
 
 /**
  * Says where the answer goes when the chat that is open runs on another channel, and lets the reader choose. Each chat
@@ -28,13 +26,14 @@ export class Destination {
   }
 
   /** `channels`: those that messages can be sent on. */
-  show(key: string | undefined, channels: readonly string[]): void {
+  show(key: string | undefined, channels: StatusView["platforms"]): void {
     const channel = key?.slice(0, key.indexOf(":")) ?? "";
-    const isElsewhere = key !== undefined && channels.includes(channel) && !key.includes(":spawn:");
+    const found = channels.find(({ name }) => name === channel);
+    const isElsewhere = key !== undefined && found !== undefined && !key.includes(":spawn:");
     this.#key = isElsewhere ? key : undefined;
     this.element.hidden = !isElsewhere;
     if (!isElsewhere) return;
-    const name = names[channel] ?? channel;
+    const name = found.title;
     setText(this.#name, chatWords.t("runsOn", { channel: name }));
     const there = this.#select.options.item(1);
     if (there !== null) setText(there, chatWords.t("alsoThere", { channel: name }));

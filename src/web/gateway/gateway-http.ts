@@ -1,5 +1,6 @@
 import { isEventShaped } from "../../client/frames.js";
 import type { GatewayEvent } from "../../events/event.js";
+import { saidIn } from "../words/words.js";
 import { type Api, type JsonObject, recordsIn } from "./api.js";
 import type { StatusView } from "./gateway-views.js";
 
@@ -37,8 +38,8 @@ function statusOf({ model, provider, problems, channels }: JsonObject): StatusVi
     model: typeof model === "string" ? model : "",
     isStandIn: provider === "offline",
     needsModel: provider === "offline" || provider === "none",
-    platforms: recordsIn(channels).flatMap(({ name, state }) =>
-      typeof name === "string" && state !== "off" ? [name] : [],
+    platforms: recordsIn(channels).flatMap(({ name, state, title }) =>
+      typeof name === "string" && state !== "off" ? [{ name, title: saidIn(title) || name }] : [],
     ),
     problems: [...lost, ...others],
   };

@@ -4,6 +4,6 @@ export interface StatusView {
   /** Nobody has said yet which model answers. */
   readonly needsModel: boolean;
   /** The channels that messages can be sent on. */
-  readonly platforms: readonly string[];
+  readonly platforms: readonly { readonly name: string; readonly title: string }[];
   readonly problems: readonly string[];
 }

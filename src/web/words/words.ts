@@ -34,3 +34,9 @@ export function languageOfPage(): Language {
   const { document } = globalThis as { readonly document?: { readonly documentElement: { readonly lang: string } } };
   return document?.documentElement.lang.startsWith("zh") ? "zh" : "en";
 }
+
+/** What the gateway says in both languages, in that of the page. */
+export function saidIn(words: unknown): string {
+  const said: unknown = Reflect.get(Object(words), languageOfPage());
+  return typeof said === "string" ? said : "";
+}

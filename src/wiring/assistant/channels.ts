@@ -5,6 +5,8 @@ import type { Shape } from "../../bus/replies.js";
 import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels/channel.js";
 import type { PlatformScope } from "../../channels/platform.js";
 import { isPermitted, openPlatform, type PlatformName, platformNames, shapeOf } from "../../channels/platforms.js";
+import { OpenWebhookPaths } from "../../channels/wire/webhook-paths.js";
+import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { draft } from "../../events/event.js";
 import type { Intake } from "../../inbound/intake.js";
@@ -17,6 +19,8 @@ const commandMenu = Object.entries(commands).map(([command, description]) => ({ 
 /** Where people are met. */
 export interface Channels {
   readonly channels: ReadonlyMap<string, Channel>;
+  /** What platforms bring to the gateway's own HTTP server. */
+  readonly webhooks: Pick<OpenWebhookPaths, "find">;
   /** How replies are cut, also those of channels that are off. */
   readonly shapes: ReadonlyMap<string, Shape>;
   readonly previews: Previews;
@@ -35,10 +39,16 @@ interface ComingAndGoing {
 }
 
 /** The channels of extensions and of the config. A platform's code is loaded only when its channel is on. */
-export async function openChannels(options: GatewayOptions, core: Core, intake: Intake): Promise<Channels> {
+export async function openChannels(
+  options: GatewayOptions,
+  core: Core,
+  intake: Intake,
+  live: Pick<LiveConfig, "running">,
+): Promise<Channels> {
   const { config, log } = options;
   const records = new OpeningRecords(core.engine);
-  const forChannel = contextsOf(options, core, intake, records);
+  const webhooks = new OpenWebhookPaths();
+  const forChannel = contextsOf(options, core, intake, { records, webhooks });
   const channels = new Map(addedChannels(options, core, intake, forChannel).map((channel) => [channel.name, channel]));
   const off = new Map<string, string>();
   const problems = new Map<string, readonly string[]>();
@@ -46,7 +56,7 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
   const permitted = new Set<PlatformName>();
   const open = async (name: PlatformName, sections: Config["channels"]): Promise<void> => {
     if (isPermitted(name, sections)) permitted.add(name);
-    const opened = await openPlatform(name, sections, scopeOf(options, forChannel(name)));
+    const opened = await openPlatform(name, sections, scopeOf(options, forChannel(name), live));
     if (opened?.channel !== undefined) channels.set(name, opened.channel);
     if (opened?.off !== undefined) off.set(name, opened.off);
     problems.set(name, opened?.problems ?? []);
@@ -82,21 +92,33 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
       else states.turnOff(name, off.get(name) ?? "it cannot be used");
     }
   };
-  return { channels, shapes, previews, off, problems: () => [...problems.values()].flat(), follow };
+  return { channels, webhooks, shapes, previews, off, problems: () => [...problems.values()].flat(), follow };
 }
 
-function scopeOf({ home, log }: GatewayOptions, context: OwnChannelContext): PlatformScope {
-  return { context, home, commands: commandMenu, log };
+function scopeOf(
+  { home, log }: GatewayOptions,
+  context: OwnChannelContext,
+  live: Pick<LiveConfig, "running">,
+): PlatformScope {
+  const trustedProxies = (): readonly string[] => live.running.gateway.trustedProxies;
+  return { context, home, trustedProxies, log };
 }
 
 type ContextOf = (name: string) => OwnChannelContext;
 
-function contextsOf({ pauses }: GatewayOptions, { engine }: Core, intake: Intake, records: OpeningRecords): ContextOf {
+function contextsOf(
+  { pauses, http }: GatewayOptions,
+  { engine }: Core,
+  intake: Intake,
+  { records, webhooks }: { readonly records: OpeningRecords; readonly webhooks: OpenWebhookPaths },
+): ContextOf {
   return (name) => ({
     cursor: (cursor) => engine.cursor(cursor),
     actsAtOnce: (message) => intake.actsAtOnce(name, message),
     press: (press) => intake.press(name, press),
     records: records.of(name),
+    commands: commandMenu,
+    ...(http === false ? {} : { webhooks }),
     sendTimeoutMs: pauses?.sendTimeoutMs,
   });
 }

@@ -7,6 +7,7 @@ import type { Provider } from "../../providers/provider.js";
 import type { Reactor } from "../../reactors/reactor.js";
 import type { StorageDriver } from "../../sessions/storage/storage.js";
 import type { Tool } from "../../tools/tool.js";
+import type { ChannelKit } from "./channel-kit.js";
 
 /** Default of its `effect` is `write`, of its `risk` `call`: each call asks a person. */
 export type ExtensionTool<S extends z.ZodType = z.ZodType> = Omit<Tool<S>, "effect" | "risk" | "origin"> &
@@ -45,6 +46,8 @@ export interface ExtensionContext {
    * possible; a code block that is cut is closed and opened again. `measure` counts, default: the characters.
    */
   readonly splitMarkdown: (text: string, limit: number, measure?: (piece: string) => number) => readonly string[];
+  /** What the built-in channels are made of. */
+  readonly channelKit: ChannelKit;
   /** What channels, providers and storages throw, so that the gateway knows whether to try again. */
   readonly errors: {
     readonly ChannelError: typeof ChannelError;

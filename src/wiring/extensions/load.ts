@@ -2,8 +2,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { splitMarkdown } from "../../channels/formatting/split.js";
-import { ChannelError, messageOf, ProviderError, StorageError } from "../../errors.js";
+import { messageOf } from "../../errors.js";
 import type { Reactor } from "../../reactors/reactor.js";
 import { toInputSchema } from "../../tools/schema.js";
 import type { Tool } from "../../tools/tool.js";
@@ -13,18 +12,11 @@ import type { Additions, GatewayOptions } from "../options.js";
 import { channelsOf } from "./channels.js";
 import type { Extension, ExtensionContext, ExtensionFactory } from "./extension.js";
 import { findTrustedFile } from "./file.js";
+import { extensionTools } from "./tools.js";
 
 const loadMs = 10_000;
 /** For what it closes at the end. */
 const stopMs = 5000;
-
-/** A module beside the config has no packages of its own. */
-const toolkit: Pick<ExtensionContext, "z" | "errors" | "defineTool" | "splitMarkdown"> = {
-  z,
-  errors: { ChannelError, ProviderError, StorageError },
-  defineTool: (tool) => tool,
-  splitMarkdown,
-};
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const hasAll = (...names: readonly string[]): ((value: unknown) => boolean) => {
@@ -116,7 +108,7 @@ async function load(
   if (made === undefined) throw new Error("it has no default export");
   // What it really gives is looked at below.
   const factory = made as ExtensionFactory;
-  const context: ExtensionContext = { options: own, home, workspace, log, ...toolkit };
+  const context: ExtensionContext = { options: own, home, workspace, ...extensionTools, log };
   const limit = { ms: loadMs, late: notReady };
   const given: unknown = isFunction(made) ? await within((async () => await factory(context))(), limit) : made;
   const parsed = shape.safeParse(given);

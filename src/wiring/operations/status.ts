@@ -1,6 +1,8 @@
+import type { ChannelStatus } from "../../api/gateway-status.js";
 import { ChannelStates } from "../../api/status/channel-states.js";
 import { createGuestProblems } from "../../api/status/guest-problems.js";
 import { Status } from "../../api/status/status.js";
+import { isPlatformName, setUpOf, titleOf } from "../../channels/platforms.js";
 import { isUnmended } from "../../config/file-modes.js";
 import type { Config } from "../../config/schema.js";
 import type { Assistant } from "../assistant/assistant.js";
@@ -30,7 +32,11 @@ export function openStatus(
   const { workspace } = loaded.config.agents.defaults;
   const { inbound, mind, people, platforms, live } = assistant;
   const { missing } = tools;
-  const channels = new ChannelStates(new Map([...switchedOff(options), ...platforms.off]), core.logEvent);
+  const channels = new ChannelStates(
+    new Map([...switchedOff(options), ...platforms.off]),
+    core.logEvent,
+    titleOfOffered,
+  );
   const status = new Status({
     facts: { version, instanceId: core.process.instanceId, home, workspace, missing },
     rights: () => rightsIn(live.running),
@@ -57,6 +63,11 @@ export function openStatus(
     now,
   });
   return { status, channels };
+}
+
+/** What people set up by its name, they know by that name. */
+function titleOfOffered(name: string): ChannelStatus["title"] {
+  return isPlatformName(name) && setUpOf(name) !== undefined ? titleOf(name) : undefined;
 }
 
 /** Channels whose section of the config cannot be used, each with why. */

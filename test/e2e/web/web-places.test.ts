@@ -100,6 +100,28 @@ describe("going from place to place on the web page", { timeout: 120_000, skip: 
     }),
   );
 
+  pageTest("what was typed in a form goes only after a question, in every form", () =>
+    withPage(
+      browser,
+      at("#/jobs"),
+      async (page) => {
+        for (const [pane, open, field] of forms) {
+          await page.evaluate(`location.hash = '#/${pane}'`);
+          await page.getByRole("button", { name: open }).first().click();
+          if (pane === "models") await page.getByRole("radio", { name: /anthropic/ }).click();
+          await page.getByLabel(field).first().fill("typed");
+          await page.getByRole("button", { name: "Inbox" }).click();
+          await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+          assert.equal(await page.getByLabel(field).first().inputValue(), "typed", pane);
+          await page.getByRole("button", { name: "Inbox" }).click();
+          await page.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+          await page.getByText("Nothing waits for you").or(page.locator(".inbox-card")).first().waitFor();
+        }
+      },
+      asked,
+    ),
+  );
+
   pageTest("a page whose code did not come is there with a second try, and says nothing of it after", () =>
     withPage(
       browser,
@@ -119,6 +141,20 @@ describe("going from place to place on the web page", { timeout: 120_000, skip: 
     ),
   );
 });
+
+/** The pane of models asks a provider that the test does not have. */
+const asked = { expected: /the server responded with a status of 400/ };
+
+/** The forms of the page: where they are, what opens them, and a field of theirs. */
+const forms: readonly (readonly [pane: string, open: string | RegExp, field: string | RegExp])[] = [
+  ["jobs", "New job", "What the assistant is told"],
+  ["channels", "Set up", "The bot's token"],
+  ["models", "Add a provider", /^API key of/],
+  ["mcp", "Add a server", "Name"],
+  ["skills", "New skill", "Name"],
+  ["skills", "Install", "Where is it?"],
+  ["tools", "Add a rule", /^Which one/],
+];
 
 /** Each button of an answer has room around its words, which are in its middle. */
 async function assertRoomy(page: Page, within: string): Promise<void> {

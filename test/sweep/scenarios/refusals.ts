@@ -56,16 +56,12 @@ export const refusals: Scenario = {
   },
 };
 
+/** The pause before the next poll doubles with each failure in a row, so there are few of those. */
 function trouble({ telegram }: Crowd, { random }: ScenarioRun): void {
+  if (random() < 0.5) telegram.failNext({ method: "getUpdates", ...pick(troubles, random), times: upTo(2, random) });
   for (let faults = upTo(3, random); faults > 0; faults -= 1) {
-    const method = pick(["sendMessage", "sendMessage", "getUpdates"], random);
-    const chatId = method === "sendMessage" ? String(upTo(chats - 1, random)) : undefined;
-    telegram.failNext({
-      method,
-      ...pick(troubles, random),
-      ...(chatId === undefined ? {} : { chatId }),
-      times: upTo(3, random),
-    });
+    const chatId = String(upTo(chats - 1, random));
+    telegram.failNext({ method: "sendMessage", ...pick(troubles, random), chatId, times: upTo(3, random) });
   }
 }
 

@@ -41,7 +41,7 @@ test("the API has a page for everything that can be imported, each with one whol
 
 /** What TypeScript, Node and zod bring along, and the catalogue of events, which docs/events.md shows. */
 const known: ReadonlySet<string> = new Set(
-  "AbortSignal AsyncDisposable AsyncIterable Error Exclude Omit Partial Pick Promise Readonly Record Uint8Array ZodType Catalogue Payload".split(
+  "AbortSignal AsyncDisposable AsyncIterable Disposable Error Exclude IncomingMessage Omit Partial Pick Promise Readonly Record ServerResponse Uint8Array ZodType Catalogue Payload".split(
     " ",
   ),
 );

@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import { listensOn, platformNames } from "../../../channels/platforms.js";
 import type { Check, Finding, World } from "../../check.js";
 
 interface Port {
@@ -23,15 +24,9 @@ export const portsCheck: Check = {
 
 function portsOf({ loaded }: World): readonly Port[] {
   const { gateway, channels } = loaded.config;
-  const { telegram, websocket } = channels;
   return [
     { key: "gateway.port", host: gateway.token === undefined ? "127.0.0.1" : gateway.host, port: gateway.port },
-    ...(websocket?.enabled === true
-      ? [{ key: "channels.websocket.port", host: websocket.host, port: websocket.port }]
-      : []),
-    ...(telegram?.enabled === true && telegram.webhook.url !== undefined
-      ? [{ key: "channels.telegram.webhook.port", host: telegram.webhook.host, port: telegram.webhook.port }]
-      : []),
+    ...platformNames.flatMap((name) => listensOn(name, channels) ?? []),
   ].filter(({ port }) => port !== 0);
 }
 

@@ -1,6 +1,6 @@
 import { specOf } from "../../../events/catalogue.js";
 import type { EventDraft, StoredEvent } from "../../../events/event.js";
-import { toEvent } from "../../to-event.js";
+import { timeOf, toEvent } from "../../to-event.js";
 import { asKnown } from "./known-ids.js";
 import type { SessionLogs } from "./session-logs.js";
 import type { Session } from "./session-table.js";
@@ -27,7 +27,7 @@ export function numberDrafts(
   const events: StoredEvent[] = [];
   const seqs: number[] = [];
   const changed: EventDraft[] = [];
-  const time = Math.max(now, session.lastTime);
+  let time = session.lastTime;
   const numbered = new Map<string, StoredEvent>();
   for (const draft of drafts) {
     if (!specOf(draft.type).stored) throw new TypeError(`Events of type ${draft.type} are never stored: publish them`);
@@ -37,6 +37,7 @@ export function numberDrafts(
     seqs.push(seq);
     if (known?.isChanged === true) changed.push(draft);
     if (known !== undefined) continue;
+    time = Math.max(time, timeOf(draft, now));
     const dropped = deletedSeq > 0 && seq === deletedSeq + 1 ? deletedSeq : undefined;
     const event = toEvent(draft, { sessionKey: session.key, seq, time, instanceId, dropped });
     numbered.set(draft.event_id, event);

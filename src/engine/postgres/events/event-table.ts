@@ -27,7 +27,8 @@ interface EventRow {
 
 interface Numbered {
   readonly seq: number;
-  readonly time: number;
+  /** The time of the event before these. */
+  readonly before: number;
   readonly deleted: number;
 }
 
@@ -39,15 +40,15 @@ const addSql = `
     INSERT INTO @sessions AS s (key, seq, time, xid)
     VALUES ($1, $2::bigint + $3::int, $4, pg_current_xact_id())
     ON CONFLICT (key) DO UPDATE SET seq = greatest(s.seq, $2::bigint) + $3::int,
-      time = greatest(s.time, excluded.time), xid = pg_current_xact_id()
-    RETURNING seq, time, deleted
+      time = greatest(s.time, excluded.time), before = s.time, xid = pg_current_xact_id()
+    RETURNING seq, before, deleted
   ), e AS (
     INSERT INTO @events (session, seq, id, type, time, dropped, body, xid)
-    SELECT $1, s.seq - $3::int + d.n, d.id, d.type, s.time,
+    SELECT $1, s.seq - $3::int + d.n, d.id, d.type, greatest(s.before, max(d.time) OVER (ORDER BY d.n)),
       CASE WHEN s.deleted > 0 AND s.seq - $3::int + d.n = s.deleted + 1 THEN s.deleted END, d.body, pg_current_xact_id()
-    FROM s, unnest($5::text[], $6::text[], $7::text[]) WITH ORDINALITY AS d (id, type, body, n)
+    FROM s, unnest($5::text[], $6::text[], $7::text[], $10::bigint[]) WITH ORDINALITY AS d (id, type, body, time, n)
   )
-  SELECT s.seq::float8, s.time::float8, s.deleted::float8,
+  SELECT s.seq::float8, s.before::float8, s.deleted::float8,
     ${signalSql("$8", "json_build_object('n', $9::text, 'e', json_build_array($1::text, s.seq))")} FROM s
 `;
 
@@ -58,18 +59,19 @@ const addManySql = `
     SELECT g.key, g.count, g.time, pg_current_xact_id() FROM unnest($1::text[], $2::bigint[], $3::bigint[]) g (key, count, time)
     ORDER BY g.key
     ON CONFLICT (key) DO UPDATE SET seq = s.seq + excluded.seq, time = greatest(s.time, excluded.time),
-      xid = pg_current_xact_id()
-    RETURNING key, seq, time, deleted
+      before = s.time, xid = pg_current_xact_id()
+    RETURNING key, seq, before, deleted
   ), d AS (
     SELECT *, count(*) OVER (PARTITION BY key) AS many, row_number() OVER (PARTITION BY key ORDER BY n) AS place
-    FROM unnest($4::text[], $5::text[], $6::text[], $7::text[]) WITH ORDINALITY d (key, id, type, body, n)
+    FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $10::bigint[]) WITH ORDINALITY d (key, id, type, body, time, n)
   ), e AS (
     INSERT INTO @events (session, seq, id, type, time, dropped, body, xid)
-    SELECT key, s.seq - d.many + d.place, d.id, d.type, s.time,
+    SELECT key, s.seq - d.many + d.place, d.id, d.type,
+      greatest(s.before, max(d.time) OVER (PARTITION BY key ORDER BY d.n)),
       CASE WHEN s.deleted > 0 AND s.seq - d.many + d.place = s.deleted + 1 THEN s.deleted END, d.body, pg_current_xact_id()
     FROM d JOIN s USING (key)
   )
-  SELECT s.key, s.seq::float8, s.time::float8, s.deleted::float8,
+  SELECT s.key, s.seq::float8, s.before::float8, s.deleted::float8,
     ${signalSql("$8", "json_build_object('n', $9::text, 'e', json_build_array(s.key, s.seq))")} FROM s
 `;
 
@@ -79,10 +81,12 @@ export interface Addition {
   readonly drafts: readonly EventDraft[];
 }
 
+/** Unix ms of an event, which is not older than those that this node has published of the session. */
+export type TimeOf = (sessionKey: string, draft: EventDraft) => number;
+
 export interface AddOptions {
   readonly afterSeq?: number | undefined;
-  /** Unix ms: no event is older. */
-  readonly time: number;
+  readonly timeOf: TimeOf;
 }
 
 /** The logs of the sessions. */
@@ -107,15 +111,10 @@ export class EventTable {
   }
 
   /** Adds to several sessions, in the order given. One batch for each addition. */
-  async addMany(
-    tx: Transaction,
-    additions: readonly Addition[],
-    timeOf: (sessionKey: string) => number,
-  ): Promise<readonly StoredBatch[]> {
+  async addMany(tx: Transaction, additions: readonly Addition[], timeOf: TimeOf): Promise<readonly StoredBatch[]> {
     if (tx.isCareful) {
       const batches: StoredBatch[] = [];
-      for (const { sessionKey, drafts } of additions)
-        batches.push(await this.add(tx, sessionKey, drafts, { time: timeOf(sessionKey) }));
+      for (const { sessionKey, drafts } of additions) batches.push(await this.add(tx, sessionKey, drafts, { timeOf }));
       return batches;
     }
     const all = additions.flatMap(({ sessionKey, drafts }) => drafts.map((draft) => ({ sessionKey, draft })));
@@ -123,21 +122,26 @@ export class EventTable {
     for (const { draft } of all) assertStored(draft);
     const counts = new Map<string, number>();
     for (const { sessionKey } of all) counts.set(sessionKey, (counts.get(sessionKey) ?? 0) + 1);
+    const times = all.map(({ sessionKey, draft }) => Math.round(timeOf(sessionKey, draft)));
+    const newest = (key: string): number => Math.max(...times.filter((_, index) => all[index]?.sessionKey === key));
     const { instanceId, channel } = this.#parts;
     const rows = await tx.query<Numbered & { readonly key: string }>(addManySql, [
-      ...[[...counts.keys()], [...counts.values()], [...counts.keys()].map((key) => Math.round(timeOf(key)))],
+      ...[[...counts.keys()], [...counts.values()], [...counts.keys()].map(newest)],
       ...[all.map(({ sessionKey }) => sessionKey), all.map(({ draft }) => draft.event_id)],
       ...[all.map(({ draft }) => draft.type), all.map(({ draft }) => bodyOf(draft, instanceId))],
-      ...[channel, instanceId],
+      ...[channel, instanceId, times],
     ]);
-    const next = new Map(rows.map((row) => [row.key, { row, seq: row.seq - (counts.get(row.key) ?? 0) }]));
-    return additions.map(({ sessionKey, drafts }) => {
-      const added = drafts.flatMap((draft) => {
-        const at = next.get(sessionKey);
-        if (at === undefined) return [];
-        at.seq += 1;
-        return [this.#numbered(sessionKey, draft, at.row, at.seq)];
-      });
+    const next = new Map(
+      rows.map(({ key, seq, before, deleted }) => [key, { seq: seq - (counts.get(key) ?? 0), time: before, deleted }]),
+    );
+    const placed = all.map(({ sessionKey, draft }, index): StoredEvent[] => {
+      const at = next.get(sessionKey);
+      return at === undefined ? [] : [this.#next(sessionKey, draft, at, times[index] ?? 0)];
+    });
+    let taken = 0;
+    return additions.map(({ drafts }) => {
+      const added = placed.slice(taken, taken + drafts.length).flat();
+      taken += drafts.length;
       return { events: added, added };
     });
   }
@@ -194,23 +198,33 @@ export class EventTable {
     sql: Sql,
     sessionKey: string,
     drafts: readonly EventDraft[],
-    { afterSeq = 0, time }: AddOptions,
+    { afterSeq = 0, timeOf }: AddOptions,
   ): Promise<readonly StoredEvent[]> {
     const { instanceId, channel } = this.#parts;
+    const times = drafts.map((draft) => Math.round(timeOf(sessionKey, draft)));
     const [row] = await sql.query<Numbered>(addSql, [
-      ...[sessionKey, afterSeq, drafts.length, Math.round(time)],
+      ...[sessionKey, afterSeq, drafts.length, Math.max(...times)],
       ...[drafts.map(({ event_id: id }) => id), drafts.map(({ type }) => type)],
       drafts.map((draft) => bodyOf(draft, instanceId)),
-      ...[channel, instanceId],
+      ...[channel, instanceId, times],
     ]);
     if (row === undefined) throw new Error(`${sessionKey}: events were not stored`);
-    const first = row.seq - drafts.length + 1;
-    return drafts.map((draft, index) => this.#numbered(sessionKey, draft, row, first + index));
+    const at = { seq: row.seq - drafts.length, time: row.before, deleted: row.deleted };
+    return drafts.map((draft, index) => this.#next(sessionKey, draft, at, times[index] ?? 0));
   }
 
-  #numbered(sessionKey: string, draft: EventDraft, { time, deleted }: Numbered, seq: number): StoredEvent {
-    const dropped = deleted > 0 && seq === deleted + 1 ? deleted : undefined;
-    return toEvent(draft, { sessionKey, seq, time, instanceId: this.#parts.instanceId, dropped });
+  /** The next event of a session, as the statement has stored it. */
+  #next(
+    sessionKey: string,
+    draft: EventDraft,
+    at: { seq: number; time: number; readonly deleted: number },
+    time: number,
+  ): StoredEvent {
+    at.seq += 1;
+    at.time = Math.max(at.time, time);
+    const dropped = at.deleted > 0 && at.seq === at.deleted + 1 ? at.deleted : undefined;
+    const { instanceId } = this.#parts;
+    return toEvent(draft, { sessionKey, seq: at.seq, time: at.time, instanceId, dropped });
   }
 }
 
@@ -220,7 +234,7 @@ function assertStored({ type }: EventDraft): void {
 
 /** What has no column of its own. */
 function bodyOf(draft: EventDraft, instanceId: string): string {
-  const { event_id: _id, type: _type, agent_id, ...rest } = draft;
+  const { event_id: _id, type: _type, at: _at, agent_id, ...rest } = draft;
   return JSON.stringify(frozenCopy({ ...rest, metadata: { instance_id: instanceId, agent_id } }));
 }
 

@@ -1,7 +1,7 @@
 import type { EventDraft, GatewayEvent, StoredEvent } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
 import { InOrder } from "../../../util/async/in-order.js";
-import { toEvent } from "../../to-event.js";
+import { timeOf, toEvent } from "../../to-event.js";
 import type { Database } from "../sql/database.js";
 import type { EventTable } from "./event-table.js";
 
@@ -52,14 +52,14 @@ export class Feed {
     return this.#steps.run(step, sessionKey);
   }
 
-  /** The time that an event of now gets at least. */
-  timeOf(sessionKey: string): number {
-    return Math.max(this.#options.now(), this.#session(sessionKey).time);
+  /** Unix ms for an event that is stored now. */
+  timeOf(sessionKey: string, draft: Pick<EventDraft, "at">): number {
+    return Math.max(timeOf(draft, this.#options.now()), this.#session(sessionKey).time);
   }
 
   /** An event of this moment will come: those after it are not older. */
   stamp(sessionKey: string): void {
-    this.#session(sessionKey).time = this.timeOf(sessionKey);
+    this.#session(sessionKey).time = this.timeOf(sessionKey, {});
   }
 
   /** Publishes what this node has stored, and whatever others have stored before it. Within a step of the session. */

@@ -131,7 +131,9 @@ export class Accepting {
         sessionKey,
         drafts: draftsOf(chosen[index]),
       }));
-      const batches = await this.#node.events.addMany(tx, additions, (key) => this.#node.feed.timeOf(key));
+      const batches = await this.#node.events.addMany(tx, additions, (key, draft) =>
+        this.#node.feed.timeOf(key, draft),
+      );
       const outcomes = some.map(({ work }, index): Outcome => {
         const choice = chosen[index] ?? "duplicate";
         if (!isTaken(choice)) return choice;

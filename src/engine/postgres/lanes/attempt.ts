@@ -11,6 +11,8 @@ export interface Attempt {
   /** Jobs of the same lane that it has taken along, by the id of their work. */
   readonly claimed: Map<string, string>;
   readonly abort: LinkedAbort;
+  /** No attempt before it has begun. */
+  readonly isFirst: boolean;
   readonly isExhausted: boolean;
   /** The work has ended a process before. */
   readonly isSuspect: boolean;

@@ -42,6 +42,10 @@ export class LaneDelivery implements Delivery<QueueName> {
     return this.work.attempts;
   }
 
+  get isFirst(): boolean {
+    return this.#attempt.isFirst;
+  }
+
   get exhausted(): boolean {
     return this.#attempt.isExhausted;
   }
@@ -306,7 +310,7 @@ async function addEvents(
   afterSeq: number | undefined,
 ): Promise<StoredBatch> {
   if (events.length === 0) return { events: [], added: [] };
-  return await log.add(sql, sessionKey, events, { afterSeq, time: feed.timeOf(sessionKey) });
+  return await log.add(sql, sessionKey, events, { afterSeq, timeOf: (key, draft) => feed.timeOf(key, draft) });
 }
 
 function sumOf(ended: Change, added: readonly Work[]): Change {

@@ -10,10 +10,11 @@ import type { ConsumeOptions, Handler, QueueName, StoredWork } from "../../engin
 import { Slot } from "../../slot.js";
 import type { JobAttempt } from "../modules.js";
 import type { Node } from "../node.js";
+import type { Sql } from "../sql/database.js";
 import { type Attempt, fence } from "./attempt.js";
 import { giveBack, LaneDelivery } from "./delivery.js";
 import { queueNames } from "./jobs.js";
-import { toStoredWork, type WorkRow } from "./work-table.js";
+import { positionOf, toStoredWork, type WorkRow } from "./work-table.js";
 
 const retry = { firstMs: 500, longestMs: 30_000 };
 /** So many ends of processes soon after the begin of the same work: it is what ends them. */
@@ -55,9 +56,18 @@ export class Lanes {
   readonly #handlers = new InOrder<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #isClosed = false;
+  #firstPosition = Number.POSITIVE_INFINITY;
 
   constructor(options: LanesOptions) {
     this.#options = options;
+  }
+
+  /** Of what was accepted before this node began, nobody here has seen all of its past. */
+  async open(sql: Sql): Promise<void> {
+    const [row] = await sql.query<{ position: number }>(
+      "SELECT (last_value - (NOT is_called)::int)::float8 AS position FROM @positions",
+    );
+    this.#firstPosition = row?.position ?? this.#firstPosition;
   }
 
   async consume(
@@ -207,6 +217,7 @@ export class Lanes {
       work: toStoredWork(row),
       claimed: new Map(),
       abort,
+      isFirst: claim.retryCount === 0 && positionOf(claim.id) > this.#firstPosition,
       isExhausted: row.points >= fatalPoints || row.attempts - row.crashes > consumer.maxAttempts,
       isSuspect: row.points > 0 && row.points < fatalPoints,
       failures: row.attempts - row.crashes,

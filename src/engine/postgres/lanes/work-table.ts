@@ -246,6 +246,11 @@ const isKnownSql = `(EXISTS (SELECT 1 FROM @seen s WHERE s.id IN ('w:' || d.id, 
 const rememberSql = `INSERT INTO @seen (id, until) SELECT unnest($1::text[]), now() + interval '${rememberedDays} days'
   ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE @seen.until <= now()`;
 
+/** Its place among all work that was ever accepted, which its job's id begins with. */
+export function positionOf(job: string): number {
+  return Number.parseInt(job.replaceAll("-", "").slice(0, 16), 16);
+}
+
 /** Roughly what it takes to keep it. */
 export function bytesOf(body: Work["body"]): number {
   return 1000 + body.content.length + 300 * body.attachments.length;

@@ -12,6 +12,7 @@ export const versions: readonly string[] = [
     key text PRIMARY KEY,
     seq bigint NOT NULL,
     time bigint NOT NULL,
+    before bigint NOT NULL DEFAULT 0,
     deleted bigint NOT NULL DEFAULT 0,
     xid xid8 NOT NULL
   );

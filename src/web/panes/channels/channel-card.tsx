@@ -3,7 +3,7 @@ import { momentOf } from "../../parts/format.js";
 import { Action, Switch } from "../parts/controls.js";
 import type { PaneWorld } from "../world.js";
 import { ChannelForm } from "./channel-form.js";
-import { type Channel, type Known, type Offered, offered, switchChannel, testChannel } from "./channels.js";
+import { type Channel, type Known, switchChannel, testChannel } from "./channels.js";
 import { OwnerCode } from "./owner-code.js";
 import { People } from "./people.js";
 import { channelsWords } from "./words.js";
@@ -21,10 +21,10 @@ export function ChannelCard({
   readonly onChanged: () => void;
 }) {
   const { t } = channelsWords;
-  const { name, isOn } = channel;
+  const { name, title, isOn } = channel;
   const [isOpen, setOpen] = useState(false);
   const [said, setSaid] = useState("");
-  const own = offeredName(name);
+  const isOffered = channel.fields.length > 0;
   const isSetUp = isOn || hasSettings(known, name);
   const test = async (): Promise<void> => {
     setSaid("");
@@ -33,34 +33,32 @@ export function ChannelCard({
   };
   const connected = (): void => {
     setOpen(false);
-    setSaid(t("works", { name: titleOf(name) }));
+    setSaid(t("works", { name: title }));
     onChanged();
   };
   return (
-    <li class="card" aria-label={titleOf(name)}>
+    <li class="card" aria-label={title}>
       <div class="card-line">
-        <h2>{titleOf(name)}</h2>
+        <h2>{title}</h2>
         {isSetUp ? (
           <Switch label={t("on")} isOn={isOn} set={(on) => switchChannel(world.api, name, on).then(onChanged)} />
         ) : undefined}
       </div>
       <Health channel={channel} known={known} />
       <div class="card-line">
-        {own === undefined ? (
-          <span class="muted">{t("inFile")}</span>
-        ) : (
+        {isOffered ? (
           <button type="button" class="button quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             {isSetUp ? t("change") : t("setUp")}
           </button>
+        ) : (
+          <span class="muted">{t("inFile")}</span>
         )}
         {isSetUp ? <Action run={test}>{t("test")}</Action> : undefined}
       </div>
       <p role="status" class="muted">
         {said}
       </p>
-      {isOpen && own !== undefined ? (
-        <ChannelForm world={world} name={own} isOn={isOn} onConnected={connected} />
-      ) : undefined}
+      {isOpen && isOffered ? <ChannelForm world={world} channel={channel} onConnected={connected} /> : undefined}
       {isOn ? <People world={world} channel={name} known={known} onChanged={onChanged} /> : undefined}
       {channel.state === "connected" ? (
         <OwnerCode world={world} name={name} hasToken={known.hasToken} onDone={onChanged} />
@@ -98,17 +96,4 @@ function Health({
 function hasSettings({ config }: Known, name: string): boolean {
   const sections: unknown = config.channels;
   return Object.keys(Object(Reflect.get(Object(sections), name))).length > 0;
-}
-
-export function titleOf(name: string): string {
-  const { t } = channelsWords;
-  return offeredName(name) === undefined
-    ? name === "websocket"
-      ? t("websocket")
-      : name
-    : t(offeredName(name) ?? "telegram");
-}
-
-function offeredName(name: string): Offered | undefined {
-  return offered.find((one) => one === name);
 }

@@ -1,32 +1,34 @@
 import { useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
 import { TextField } from "../setup/text-field.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
-import { connect, type Offered, testChannel } from "./channels.js";
-import { type ChannelField, channelFields, sectionOf } from "./fields.js";
+import { type Channel, connect, testChannel } from "./channels.js";
+import { type ChannelField, sectionOf } from "./fields.js";
 import { channelsWords } from "./words.js";
 
 /** What a channel needs. It is tried at the platform before anything is written. `onConnected` gets how people find the bot. */
 export function ChannelForm({
   world,
-  name,
-  isOn,
+  channel: { name, title, fields, isOn },
   onConnected,
 }: {
   readonly world: PaneWorld;
-  readonly name: Offered;
-  readonly isOn: boolean;
+  readonly channel: Channel;
   readonly onConnected: (account: string) => void;
 }) {
   const { t } = channelsWords;
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
-  const fields = channelFields[name];
+  useUnsaved(
+    world,
+    Object.values(typed).some((value) => value !== ""),
+  );
   const save = async (): Promise<void> => {
-    const section = sectionOf(typed);
+    const section = sectionOf(fields, typed);
     const account = await testChannel(world.api, name, section);
     await connect(world.api, name, section, isOn);
     setTyped({});
-    world.announce(t("works", { name: t(name) }));
+    world.announce(t("works", { name: title }));
     onConnected(account);
   };
   const control = (field: ChannelField) => (
@@ -39,10 +41,10 @@ export function ChannelForm({
   );
   return (
     <div class="form">
-      {fields.filter(({ isMore }) => isMore !== true).map(control)}
+      {fields.filter(({ isMore }) => !isMore).map(control)}
       <details class="more-fields">
         <summary>{t("more")}</summary>
-        <div class="form">{fields.filter(({ isMore }) => isMore === true).map(control)}</div>
+        <div class="form">{fields.filter(({ isMore }) => isMore).map(control)}</div>
       </details>
       <Action kind="primary" run={save}>
         {t("testAndConnect")}
@@ -52,7 +54,7 @@ export function ChannelForm({
 }
 
 function Control({
-  field: { label, hint, kind, link },
+  field: { label, hint, kind, link, choices },
   value,
   set,
 }: {
@@ -69,13 +71,26 @@ function Control({
           onChange={({ currentTarget }) => set(currentTarget.checked ? "yes" : "")}
         />
         <span>
-          {label()} <span class="field-hint">{hint()}</span>
+          {label} <span class="field-hint">{hint}</span>
         </span>
+      </label>
+    );
+  if (kind === "choice")
+    return (
+      <label>
+        {label} <span class="field-hint">{hint}</span>
+        <select value={value} onChange={({ currentTarget }) => set(currentTarget.value)}>
+          {choices.map((choice) => (
+            <option key={choice} value={choice}>
+              {choice}
+            </option>
+          ))}
+        </select>
       </label>
     );
   return (
     <div>
-      <TextField label={label()} hint={hint()} value={value} set={set} isSecret={kind === "secret"} />
+      <TextField label={label} hint={hint} value={value} set={set} isSecret={kind === "secret"} />
       {link === undefined ? undefined : (
         <a class="link" href={link} target="_blank" rel="noreferrer">
           {channelsWords.t("where")}

@@ -1,10 +1,8 @@
 import { isRecord } from "../../../client/frames.js";
 import { type Api, type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
+import { saidIn } from "../../words/words.js";
 import { changeSettings, readSettings, settingAt, textsAt } from "../setup/settings.js";
-
-/** Channels that the page knows how to set up; the others are in the config file. */
-export const offered = ["telegram", "discord", "email"] as const;
-export type Offered = (typeof offered)[number];
+import { type ChannelField, toField } from "./fields.js";
 
 export interface Channel {
   readonly name: string;
@@ -13,6 +11,10 @@ export interface Channel {
   readonly reason: string;
   readonly since: string;
   readonly lastSeenAt: string;
+  /** For people. */
+  readonly title: string;
+  /** What is asked to set it up. None: the config file does that. */
+  readonly fields: readonly ChannelField[];
 }
 
 export interface Person {
@@ -74,6 +76,8 @@ function toChannel(channel: JsonObject): Channel {
     reason: textIn(channel.reason),
     since: textIn(channel.since),
     lastSeenAt: textIn(channel.lastSeenAt),
+    title: saidIn(channel.title) || textIn(channel.name),
+    fields: recordsIn(channel.fields).map(toField),
   };
 }
 

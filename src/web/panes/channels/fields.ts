@@ -1,88 +1,64 @@
-import type { JsonObject } from "../../gateway/api.js";
-import type { Offered } from "./channels.js";
-import { channelsWords } from "./words.js";
+import { isRecord } from "../../../client/frames.js";
+import { type JsonObject, textIn } from "../../gateway/api.js";
+import { saidIn } from "../../words/words.js";
 
-/** One thing that is asked about a channel. */
+const kinds = ["text", "secret", "server", "consent", "choice", "ids"] as const;
+
+/** One thing that is asked about a channel, as the gateway says it. */
 export interface ChannelField {
   readonly key: string;
-  readonly label: () => string;
-  readonly hint: () => string;
-  readonly kind: "text" | "secret" | "consent";
+  readonly label: string;
+  readonly hint: string;
+  readonly kind: (typeof kinds)[number];
   /** Where people get what is asked. */
-  readonly link?: string;
+  readonly link: string | undefined;
   /** Asked only of who wants more. */
-  readonly isMore?: boolean;
+  readonly isMore: boolean;
+  readonly choices: readonly string[];
+  /** The keys of the config that get it. */
+  readonly sets: readonly string[];
+  /** Of a server: where its port goes, and whether TLS begins with the first byte. */
+  readonly port: { readonly key: string; readonly tlsKey: string | undefined } | undefined;
 }
 
-type Typed = Readonly<Record<string, string>>;
-
-const { t } = channelsWords;
-
-const whoMayTalk: ChannelField = {
-  key: "allowFrom",
-  label: () => t("allowFrom"),
-  hint: () => t("allowFromHint"),
-  kind: "text",
-  isMore: true,
-};
-
-export const channelFields: Readonly<Record<Offered, readonly ChannelField[]>> = {
-  telegram: [
-    {
-      key: "token",
-      label: () => t("token"),
-      hint: () => t("telegramToken"),
-      kind: "secret",
-      link: "https://t.me/BotFather",
-    },
-    whoMayTalk,
-    { key: "apiRoot", label: () => t("apiRoot"), hint: () => t("apiRootHint"), kind: "text", isMore: true },
-  ],
-  discord: [
-    {
-      key: "token",
-      label: () => t("token"),
-      hint: () => t("discordToken"),
-      kind: "secret",
-      link: "https://discord.com/developers/applications",
-    },
-    whoMayTalk,
-    { key: "apiRoot", label: () => t("apiRoot"), hint: () => t("apiRootHint"), kind: "text", isMore: true },
-  ],
-  email: [
-    { key: "address", label: () => t("address"), hint: () => t("addressHint"), kind: "text" },
-    { key: "password", label: () => t("password"), hint: () => t("passwordHint"), kind: "secret" },
-    { key: "imapHost", label: () => t("imap"), hint: () => t("imapHint"), kind: "text" },
-    { key: "smtpHost", label: () => t("smtp"), hint: () => t("smtpHint"), kind: "text" },
-    { key: "consentGranted", label: () => t("consent"), hint: () => t("consentHint"), kind: "consent" },
-    whoMayTalk,
-  ],
-};
+export function toField(field: JsonObject): ChannelField {
+  const key = textIn(field.key);
+  const sets = textsIn(field.sets);
+  const port = isRecord(field.port) ? field.port : undefined;
+  return {
+    key,
+    label: saidIn(field.label),
+    hint: saidIn(field.hint),
+    kind: kinds.find((kind) => kind === field.kind) ?? "text",
+    link: textIn(field.link) || undefined,
+    isMore: field.isMore === true,
+    choices: textsIn(field.choices),
+    sets: sets.length === 0 ? [key] : sets,
+    port: port === undefined ? undefined : { key: textIn(port.key), tlsKey: textIn(port.tlsKey) || undefined },
+  };
+}
 
 /** What was typed as the section of the config. What is empty stays as it is there. */
-export function sectionOf(typed: Typed): JsonObject {
+export function sectionOf(fields: readonly ChannelField[], typed: Readonly<Record<string, string>>): JsonObject {
   return Object.fromEntries(
-    Object.entries(typed)
-      .map(([key, value]) => [key, value.trim()] as const)
-      .filter(([, value]) => value !== "")
-      .flatMap(([key, value]) => settingsFor(key, value)),
+    fields.flatMap((field) => {
+      const value = (typed[field.key] ?? "").trim();
+      return value === "" ? [] : settingsFor(field, value);
+    }),
   );
 }
 
-function settingsFor(key: string, value: string): readonly (readonly [string, unknown])[] {
-  if (key === "address") return ["imapUsername", "smtpUsername", "fromAddress"].map((name) => [name, value] as const);
-  if (key === "password") return ["imapPassword", "smtpPassword"].map((name) => [name, value] as const);
-  if (key === "consentGranted") return [[key, value === "yes"]];
-  if (key === "allowFrom") return [[key, value.split(/[\s,;]+/).filter((id) => id !== "")]];
-  if (key === "imapHost" || key === "smtpHost") return serverOf(key === "imapHost" ? "imap" : "smtp", value);
-  return [[key, value]];
+function settingsFor({ kind, sets, port }: ChannelField, value: string): readonly (readonly [string, unknown])[] {
+  const all = (setting: unknown): readonly (readonly [string, unknown])[] => sets.map((key) => [key, setting]);
+  if (kind === "consent") return all(value === "yes");
+  if (kind === "ids") return all(value.split(/[\s,;]+/).filter((id) => id !== ""));
+  if (kind !== "server") return all(value);
+  const [host = "", at] = value.split(":");
+  if (at === undefined || port === undefined) return all(host);
+  const tls: readonly (readonly [string, unknown])[] = port.tlsKey === undefined ? [] : [[port.tlsKey, at === "465"]];
+  return [...all(host), [port.key, Number(at)], ...tls];
 }
 
-/** `host` or `host:port`. */
-function serverOf(kind: "imap" | "smtp", server: string): readonly (readonly [string, unknown])[] {
-  const [host = "", port] = server.split(":");
-  if (port === undefined) return [[`${kind}Host`, host]];
-  // On port 465, TLS begins with the first byte.
-  const tls: readonly (readonly [string, unknown])[] = kind === "smtp" ? [["smtpUseSSL", port === "465"]] : [];
-  return [[`${kind}Host`, host], [`${kind}Port`, Number(port)], ...tls];
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }

@@ -1,12 +1,15 @@
 import { isRecord } from "../../../client/frames.js";
 import { type Api, type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
-import { languageOfPage } from "../../words/words.js";
+import { languageOfPage, saidIn } from "../../words/words.js";
+import { inWords, labels } from "./labels.js";
 
 /** One key of the config, as the gateway tells it. */
 export interface Setting {
   readonly path: readonly string[];
   /** `gateway.port`. */
   readonly name: string;
+  /** What people call it, in the language of the page. */
+  readonly label: string;
   /** JSON schema of its value. */
   readonly schema: JsonObject;
   /** For people, in the language of the page. `code` is in backticks. */
@@ -18,6 +21,8 @@ export interface Setting {
   /** As the file says it; undefined where it says nothing. */
   readonly value: unknown;
   readonly variables: readonly { readonly name: string; readonly from: string }[];
+  /** Whose setting it is, in the language of the page; absent for what is not of a channel. */
+  readonly channel: { readonly title: string; readonly isOffered: boolean } | undefined;
 }
 
 export interface AllSettings {
@@ -53,8 +58,10 @@ export async function writeChanges(api: Api, revision: string, changes: readonly
 }
 
 /** What is wrong with it in the file. */
-export function problemOf({ name }: Setting, { problems }: AllSettings): string | undefined {
-  return problems.find((problem) => problem.startsWith(`${name}: `) || problem.startsWith(`${name}.`));
+export function problemOf(setting: Setting, { problems }: AllSettings): string | undefined {
+  const { name } = setting;
+  const problem = problems.find((one) => one.startsWith(`${name}: `) || one.startsWith(`${name}.`));
+  return problem === undefined ? undefined : inWords(setting, problem);
 }
 
 async function toAll({ file, revision, settings, unknown, restart, problems }: JsonObject): Promise<AllSettings> {
@@ -78,11 +85,14 @@ function toSetting(one: JsonObject, meanings: Readonly<Record<string, string>>):
   const path = textsIn(one.path);
   const name = path.join(".");
   const schema = isRecord(one.schema) ? one.schema : {};
+  const channel = isRecord(one.channel) ? one.channel : undefined;
+  const chinese = languageOfPage() === "zh" ? textIn(channel?.meaning) : "";
   return {
     path,
     name,
+    label: channel === undefined ? (labels[name]?.[languageOfPage() === "zh" ? 1 : 0] ?? name) : saidIn(channel.label),
     schema,
-    meaning: meanings[name] ?? textIn(schema.description),
+    meaning: meanings[name] ?? (chinese || textIn(schema.description)),
     isSecret: one.isSecret === true,
     effect: one.effect === "now" ? "now" : "restart",
     locked: one.locked === "file" || one.locked === "token" ? one.locked : undefined,
@@ -92,6 +102,8 @@ function toSetting(one: JsonObject, meanings: Readonly<Record<string, string>>):
       name: textIn(variable.name),
       from: textIn(variable.from),
     })),
+    channel:
+      channel === undefined ? undefined : { title: saidIn(channel.title), isOffered: channel.isOffered === true },
   };
 }
 

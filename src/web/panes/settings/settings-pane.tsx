@@ -5,7 +5,7 @@ import type { PaneWorld } from "../world.js";
 import { type AllSettings, problemOf, type Setting } from "./all-settings.js";
 import { fieldWords, nameIn } from "./fields/words.js";
 import { WithSettings } from "./file-state.js";
-import { type Group, groupsOf, isFound, paneFor } from "./groups.js";
+import { type Group, groupsOf, isFound } from "./groups.js";
 import { rankOf } from "./rank.js";
 import { SettingsForm } from "./settings-form.js";
 import { type SaveChanges, useSettings } from "./use-settings.js";
@@ -88,7 +88,7 @@ function GroupCard({
   world,
   all,
   save,
-  group: { id, settings },
+  group: { id, settings, title, pane: ownPane },
   shown,
   isOpen,
 }: {
@@ -100,7 +100,7 @@ function GroupCard({
   readonly isOpen: boolean;
 }) {
   const [wasOpened, setOpened] = useState(isOpen);
-  const own = panes.find((pane) => pane.id === paneFor(id));
+  const own = panes.find((pane) => pane.id === ownPane);
   const set = settings.filter(({ value }) => value !== undefined).length;
   const wrong = settings.filter((setting) => problemOf(setting, all) !== undefined).length;
   return (
@@ -110,8 +110,7 @@ function GroupCard({
       onToggle={({ currentTarget }) => currentTarget.open && setOpened(true)}
     >
       <summary>
-        <h2>{nameIn("group", id)}</h2>
-        <code class="muted">{id}</code>
+        <h2>{title ?? nameIn("group", id)}</h2>
         {set === 0 ? undefined : <span class="setting-source">{t("setHere", { n: set })}</span>}
         {wrong === 0 ? undefined : <span class="problem-text">{fieldWords.count(wrong, "wrongOne", "wrong")}</span>}
       </summary>
@@ -123,7 +122,7 @@ function GroupCard({
         </p>
       )}
       {wasOpened || isOpen ? (
-        <SettingsForm world={world} all={all} group={id} settings={inOrder(settings, shown)} save={save} />
+        <SettingsForm world={world} all={all} settings={inOrder(settings, shown)} save={save} />
       ) : undefined}
     </details>
   );

@@ -1,9 +1,8 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ChannelForm } from "../channels/channel-form.js";
-import { type Offered, offered, readChannels } from "../channels/channels.js";
+import { readChannels } from "../channels/channels.js";
 import { OwnerCode } from "../channels/owner-code.js";
-import { channelsWords } from "../channels/words.js";
 import { ModelPicker } from "../models/model-picker.js";
 import { ProviderForm } from "../models/provider-form.js";
 import { type Model, readProviders, saveChoice } from "../models/providers.js";
@@ -40,8 +39,20 @@ function FirstSteps({ world, onEnd }: StepsProps) {
     setStep({ at: "channel", model });
   };
   const section = useFocusAt(step.at);
+  const isBegun = useRef(false);
+  const begin = (): void => {
+    isBegun.current = true;
+  };
+  // A model that was set up elsewhere ends what nobody has begun here.
+  useEffect(
+    () =>
+      world.store.watch(["status"], ({ status }) => {
+        if (status?.needsModel === false && !isBegun.current) onEnd();
+      }),
+    [],
+  );
   return (
-    <section class="first-steps" aria-label={t("title")} tabIndex={-1} ref={section}>
+    <section class="first-steps" aria-label={t("title")} tabIndex={-1} ref={section} onInput={begin}>
       <p class="muted">{t("step", { n: order.indexOf(step.at) + 1 })}</p>
       {step.at === "provider" ? (
         <ProviderStep world={world} onSaved={(provider, models) => setStep({ at: "model", provider, models })} />
@@ -104,43 +115,49 @@ function ProviderStep({
 
 function ChannelStep({ world, model, onEnd }: StepsProps & { readonly model: string }) {
   const { t } = setupWords;
-  const [open, setOpen] = useState<Offered>();
+  const [open, setOpen] = useState<string>();
   const known = useLoad(world, () => readChannels(world.api), []);
   return (
     <>
       <p role="status">{t("ready", { model })}</p>
       <h2>{t("whereTitle")}</h2>
       <p class="muted">{t("whereAbout")}</p>
-      <div class="card-line">
-        {offered.map((name) => (
-          <button
-            type="button"
-            key={name}
-            class="button quiet"
-            aria-expanded={open === name}
-            onClick={() => setOpen(open === name ? undefined : name)}
-          >
-            {channelsWords.t(name)}
-          </button>
-        ))}
-      </div>
-      {open === undefined ? undefined : (
-        <WhenLoaded loaded={known}>
-          {({ channels, hasToken }) => {
-            const found = channels.find(({ name }) => name === open);
-            return found?.isOn === true ? (
-              <div class="card">
-                <p>{t("connected", { name: channelsWords.t(open) })}</p>
-                <OwnerCode world={world} name={open} hasToken={hasToken} onDone={known.reload} />
+      <WhenLoaded loaded={known}>
+        {({ channels, hasToken }) => {
+          const found = channels.find(({ name }) => name === open);
+          return (
+            <>
+              <div class="card-line">
+                {channels
+                  .filter(({ fields }) => fields.length > 0)
+                  .map(({ name, title }) => (
+                    <button
+                      type="button"
+                      key={name}
+                      class="button quiet"
+                      aria-expanded={open === name}
+                      onClick={() => setOpen(open === name ? undefined : name)}
+                    >
+                      {title}
+                    </button>
+                  ))}
               </div>
-            ) : (
-              <div class="card">
-                <ChannelForm key={open} world={world} name={open} isOn={false} onConnected={known.reload} />
-              </div>
-            );
-          }}
-        </WhenLoaded>
-      )}
+              {found === undefined ? undefined : (
+                <div class="card">
+                  {found.isOn ? (
+                    <>
+                      <p>{t("connected", { name: found.title })}</p>
+                      <OwnerCode world={world} name={found.name} hasToken={hasToken} onDone={known.reload} />
+                    </>
+                  ) : (
+                    <ChannelForm key={open} world={world} channel={found} onConnected={known.reload} />
+                  )}
+                </div>
+              )}
+            </>
+          );
+        }}
+      </WhenLoaded>
       <button type="button" class="button primary start" onClick={onEnd}>
         {t("finish")}
       </button>

@@ -97,6 +97,7 @@ test("the documented extensions, and a channel and a tool in TypeScript, fit the
     for (const part of ["package.json", "dist"]) await symlink(projectFile(part), join(modules, "maxclaw", part));
     for (const name of ["zod", "@types/node"]) await symlink(projectFile(`node_modules/${name}`), join(modules, name));
     await cp(projectFile("examples/extensions"), join(folder, "examples"), { recursive: true });
+    await cp(projectFile("examples/channel"), join(folder, "examples"), { recursive: true });
     const page = await readFile(projectFile("docs/extensions.md"), "utf8");
     const blocks = [...page.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code = ""]) => code);
     assert.ok(blocks.length > 0);

@@ -125,12 +125,10 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
 
       await deliver(JSON.stringify({ ...JSON.parse(pushed), quietNights: false }));
       assert.equal((await shownBy(worker, 1))[0]?.silent, false);
-      await worker.evaluate(press("1"));
-      await until(
-        "the refusal is said",
-        async () => (await shownBy(worker, 1))[0]?.title === "Your answer was not taken",
-      );
-      assert.match((await shownBy(worker, 1))[0]?.body ?? "", /closed/);
+      await showing(worker, () => worker.evaluate(press("1")));
+      const [refusal] = await shownBy(worker, 1);
+      assert.equal(refusal?.title, "Your answer was not taken");
+      assert.match(refusal?.body ?? "", /closed/);
 
       await page.getByRole("button", { name: "Sign out", exact: true }).click();
       await page.getByRole("textbox", { name: "Token" }).waitFor();
@@ -138,10 +136,10 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
       void ask(backend, "ask me").catch(() => undefined);
       await until("it waits", async () => (await inboxOf(backend)).length === 1);
       const [waiting] = await inboxOf(backend);
-      await call(backend, "POST", `api/sessions/${encodeURIComponent(waiting?.sessionKey ?? "")}/answer`, {
-        requestId: waiting?.requestId,
-        answer: "1",
-      });
+      const path = `api/sessions/${encodeURIComponent(waiting?.sessionKey ?? "")}/answer`;
+      const taken = await call(backend, "POST", path, { requestId: waiting?.requestId, answer: "1" });
+      assert.ok(taken.ok, await taken.text());
+      await until("nothing waits", async () => (await inboxOf(backend)).length === 0);
       assert.equal(service.requests(), seen);
     }),
   );
@@ -197,11 +195,16 @@ async function deliverTo(page: Page, { url }: Backend): Promise<(data: string) =
   const origin = new URL(url).origin;
   return async (data) => {
     const [worker] = page.context().serviceWorkers();
-    const before = Number(await worker?.evaluate(countShows));
-    await devtools.send("ServiceWorker.deliverPushMessage", { origin, registrationId, data });
-    // Who asks for the notifications while one is being shown makes Chromium forget it.
-    await until("it is shown", async () => Number(await worker?.evaluate(countShows)) > before, 15_000);
+    assert.ok(worker !== undefined);
+    await showing(worker, () => devtools.send("ServiceWorker.deliverPushMessage", { origin, registrationId, data }));
   };
+}
+
+/** Resolves once `act` has made the worker show one more. Who asks for all of them meanwhile makes Chromium forget it. */
+async function showing(worker: Worker, act: () => Promise<unknown>): Promise<void> {
+  const before = Number(await worker.evaluate(countShows));
+  await act();
+  await until("it is shown", async () => Number(await worker.evaluate(countShows)) > before, 15_000);
 }
 
 async function shownBy(worker: Worker, count: number): Promise<readonly Shown[]> {

@@ -7,6 +7,7 @@ import { type FakeTelegram, startFakeTelegram } from "../../../support/fakes/fak
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { openAIConfig, startGateway, type TestGateway } from "../../../support/worlds/gateway.js";
 import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { editLive, withSetting } from "../../../support/worlds/live-edit.js";
 import type { FakeModelServer, ScriptedAnswer } from "../../../support/worlds/model-script.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
@@ -65,6 +66,9 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
         browser,
         `${gateway.gateway.pageUrl}#/models`,
         async (page) => {
+          const other = await (await browser.newContext()).newPage();
+          await other.goto(gateway.gateway.pageUrl);
+          await other.locator(".first-steps").waitFor();
           await page.getByText("No provider is set up yet").waitFor();
           await page.getByRole("button", { name: "Add a provider" }).click();
           await page.locator("main").getByLabel("Search").fill("openai");
@@ -84,6 +88,15 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
           await page.getByRole("radio", { name: /^gpt-5-mini/ }).check();
           await page.getByRole("button", { name: "Use this model" }).click();
           await page.getByText("openai/gpt-5-mini answers from now on.").waitFor();
+          await other.locator(".chip.model", { hasText: "openai/gpt-5-mini" }).waitFor();
+          await other.locator(".first-steps").waitFor({ state: "detached" });
+          assert.equal(await other.locator(".chip.stand-in").isVisible(), false);
+          await editLive(gateway, (config) => withSetting(config, ["agents", "defaults", "model"], "openai/gpt-5"));
+          await other.locator(".chip.model", { hasText: /^openai\/gpt-5$/ }).waitFor();
+          await editLive(gateway, (config) =>
+            withSetting(config, ["agents", "defaults", "model"], "openai/gpt-5-mini"),
+          );
+          await other.context().close();
           assert.equal((await gateway.ask("hello")).response, "The first one answers.");
 
           await page.getByRole("button", { name: "Add a provider" }).click();

@@ -1,0 +1,111 @@
+import { ChannelError } from "../../errors.js";
+import { linked } from "../../util/async/linked.js";
+import { whyUnreached } from "../../util/text/why-unreached.js";
+
+export interface Call {
+  /** Who is asked, for people, e.g. `Slack`. */
+  readonly title: string;
+  /** May hold a secret: it is in no error. */
+  readonly url: string;
+  /** Default `GET`, with a body `POST`. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer> | FormData | URLSearchParams;
+  /** Until the whole answer is there. */
+  readonly timeoutMs: number;
+  /** More of an answer is an error. Default 4 MB. */
+  readonly maxBytes?: number;
+}
+
+export interface CallAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+const largestAnswer = 4 * 1024 * 1024;
+
+/**
+ * One HTTP request to a platform. Resolves with any answer that is whole, also a refusal, which the platform's own code
+ * reads. Follows no redirect: it would carry the token elsewhere.
+ *
+ * @throws {ChannelError} `retryable`; `outcome: "refused"` when the request cannot have left, `"unknown"` when it may have
+ */
+export async function callPlatform(call: Call, signal: AbortSignal): Promise<CallAnswer> {
+  if (signal.aborted) throw new ChannelError("The call was aborted before it began.", { retryable: true });
+  using scope = linked(signal, call.timeoutMs);
+  const { title, url, body, headers, method = body === undefined ? "GET" : "POST", maxBytes = largestAnswer } = call;
+  try {
+    const response = await fetch(url, { method, body, headers, redirect: "manual", signal: scope.signal });
+    return { status: response.status, headers: response.headers, body: await readBounded(response, maxBytes) };
+  } catch (error) {
+    throw toChannelError(error, title, signal.aborted ? "abort" : scope.signal.aborted ? "timeout" : undefined);
+  }
+}
+
+/** The JSON of an answer. @throws {ChannelError} it is not JSON: a proxy or another program answers there */
+export function jsonOf(title: string, { body, status }: CallAnswer): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch (cause) {
+    const outcome = status >= 200 && status < 300 ? "unknown" : "refused";
+    const message = `What answers (${status}) is not ${title}. Check its address and the proxy.`;
+    throw new ChannelError(message, { cause, retryable: true, outcome });
+  }
+}
+
+/**
+ * What a status means that is not a success, for platforms that say no more: 429 waits as long as `Retry-After` says, 401
+ * is about the token, 5xx may pass, other 4xx are for good. `said`: the platform's own words, without a secret.
+ */
+export function statusError(title: string, { status, headers }: CallAnswer, said = ""): ChannelError {
+  const words = said === "" ? String(status) : `${status}: ${said}`;
+  // A 5xx may come from a proxy behind which the message was taken.
+  const outcome = status >= 500 && status !== 503 ? "unknown" : "refused";
+  const retryable = status === 401 || status === 408 || status === 429 || status >= 500;
+  return new ChannelError(`${title} refused the request (${words}).`, {
+    outcome,
+    retryable,
+    retryAfterMs: retryAfterMs(headers.get("retry-after")),
+  });
+}
+
+/** Seconds, or a date. Undefined: there is none that can be read. */
+export function retryAfterMs(value: string | null, now = Date.now()): number | undefined {
+  if (value === null || value.trim() === "") return undefined;
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - now;
+  return Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : undefined;
+}
+
+/** @throws {ChannelError} it is larger */
+async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new ChannelError(`The answer is larger than ${maxBytes} bytes.`, { outcome: "unknown" });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const before =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|ENETDOWN|EHOSTDOWN|UND_ERR_CONNECT)|CERT|TLS|SSL|EPROTO/;
+
+/** What a request that failed on the way means for what it carried. The cause is left out: it can hold the address. */
+function toChannelError(error: unknown, title: string, cutOff: "timeout" | "abort" | undefined): ChannelError {
+  if (error instanceof ChannelError) return error;
+  if (cutOff !== undefined) {
+    const why = cutOff === "timeout" ? `${title} did not answer in time` : "The call was aborted";
+    return new ChannelError(`${why}: the request may have arrived.`, { outcome: "unknown", retryable: true });
+  }
+  const why = whyUnreached(error);
+  const code = /\(([A-Z_]+)\)$/.exec(why ?? "")?.[1] ?? "";
+  if (before.test(code)) return new ChannelError(`${title} cannot be reached: ${why}.`, { retryable: true });
+  return new ChannelError(`The connection to ${title} broke (${why ?? "it was cut"}): the request may have arrived.`, {
+    outcome: "unknown",
+    retryable: true,
+  });
+}
