@@ -3,6 +3,16 @@ import type { LinkedAbort } from "../../../util/async/linked.js";
 import type { QueueName, StoredWork } from "../../engine.js";
 import type { JobAttempt } from "../modules.js";
 
+/** What is known of the attempts before. */
+export interface Past {
+  /** None has begun. */
+  readonly isFirst: boolean;
+  /** The work has ended a process. */
+  readonly isSuspect: boolean;
+  /** Those that did not end with their process, this one included. */
+  readonly failures: number;
+}
+
 /** One run of a handler, and the claim on its job that it holds. */
 export interface Attempt {
   readonly queue: QueueName;
@@ -11,13 +21,8 @@ export interface Attempt {
   /** Jobs of the same lane that it has taken along, by the id of their work. */
   readonly claimed: Map<string, string>;
   readonly abort: LinkedAbort;
-  /** No attempt before it has begun. */
-  readonly isFirst: boolean;
   readonly isExhausted: boolean;
-  /** The work has ended a process before. */
-  readonly isSuspect: boolean;
-  /** Attempts so far that did not end with their process, this one included. */
-  readonly failures: number;
+  readonly past: Past;
   /** Called with new work of its lane. */
   readonly listeners: Set<(work: StoredWork) => void>;
   /** Acknowledged, given back or fenced: it can store nothing more. */

@@ -43,7 +43,7 @@ export class LaneDelivery implements Delivery<QueueName> {
   }
 
   get isFirst(): boolean {
-    return this.#attempt.isFirst;
+    return this.#attempt.past.isFirst;
   }
 
   get exhausted(): boolean {

@@ -217,16 +217,18 @@ export class Lanes {
       work: toStoredWork(row),
       claimed: new Map(),
       abort,
-      isFirst: claim.retryCount === 0 && positionOf(claim.id) > this.#firstPosition,
       isExhausted: row.points >= fatalPoints || row.attempts - row.crashes > consumer.maxAttempts,
-      isSuspect: row.points > 0 && row.points < fatalPoints,
-      failures: row.attempts - row.crashes,
+      past: {
+        isFirst: claim.retryCount === 0 && positionOf(claim.id) > this.#firstPosition,
+        isSuspect: row.points > 0 && row.points < fatalPoints,
+        failures: row.attempts - row.crashes,
+      },
       listeners: new Set(),
       isEnded: false,
       isFenced: false,
       renewedAt: askedAt,
     };
-    const mustWait = attempt.isSuspect && [...this.#attempts].some(({ isSuspect }) => isSuspect);
+    const mustWait = attempt.past.isSuspect && [...this.#attempts].some(({ past }) => past.isSuspect);
     for (const other of this.#attempts)
       if (other.claim.id === claim.id) fence(other, "this node did not renew its claim in time");
     this.#attempts.add(attempt);
@@ -260,7 +262,10 @@ export class Lanes {
   /** What happens to an attempt that its handler has not ended. */
   async #settle(delivery: LaneDelivery, attempt: Attempt, consumer: Consumer, error: unknown): Promise<void> {
     const { log } = this.#options;
-    const { work, failures } = attempt;
+    const {
+      work,
+      past: { failures },
+    } = attempt;
     const about = { id: work.id, lane: work.key, attempt: work.attempts };
     if (attempt.isEnded) {
       if (!isError(error, "fenced")) log.error("a handler failed after its attempt had ended", { ...about, error });
