@@ -11,6 +11,8 @@ export interface Attempt {
   readonly claimed: Set<WorkItem>;
   readonly abort: LinkedAbort;
   readonly slot: Slot;
+  /** No attempt before it has begun. */
+  readonly isFirst: boolean;
   readonly isExhausted: boolean;
   /** Waiting for a person it keeps no suspect out of work. */
   readonly onPause: () => void;

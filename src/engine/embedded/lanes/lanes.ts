@@ -211,11 +211,13 @@ export class Lanes {
       claimed: new Set(),
       abort,
       slot,
+      isFirst: item.past === "none",
       isExhausted: isCondemned(item) || failuresOf(item) > consumer.maxAttempts,
       onPause: () => this.#suspects.leave(item),
       listeners: new Set(),
       isEnded: false,
     };
+    if (attempt.isFirst) item.past = "told";
     item.takenBy = attempt;
     this.#running.set(lane.id, attempt);
     const delivery = new LaneDelivery({ ...this.#options, release: (work) => this.#release(work) }, attempt);

@@ -40,6 +40,12 @@ export function toEvent(draft: EventDraft, stamp: Stamp): GatewayEvent {
   return frozenCopy(event) as GatewayEvent;
 }
 
+/** Nothing has happened in the future, whatever the clock said there. */
+function timeOf({ at = "" }: EventDraft, now: number): number {
+  const happened = Date.parse(at);
+  return Number.isNaN(happened) ? now : Math.min(happened, now);
+}
+
 /** The events that some drafts become at the end of a session. */
 export interface NumberedEvents {
   readonly events: readonly StoredEvent[];
@@ -62,7 +68,7 @@ export function numberDrafts(
   const events: StoredEvent[] = [];
   const seqs: number[] = [];
   const changed: EventDraft[] = [];
-  const time = Math.max(now, session.lastTime);
+  let time = session.lastTime;
   const numbered = new Map<string, StoredEvent>();
   for (const draft of drafts) {
     if (!specOf(draft.type).stored) throw new TypeError(`Events of type ${draft.type} are never stored: publish them`);
@@ -72,6 +78,7 @@ export function numberDrafts(
     seqs.push(seq);
     if (known?.isChanged === true) changed.push(draft);
     if (known !== undefined) continue;
+    time = Math.max(time, timeOf(draft, now));
     const dropped = deletedSeq > 0 && seq === deletedSeq + 1 ? deletedSeq : undefined;
     const event = toEvent(draft, { sessionKey: session.key, seq, time, instanceId, dropped });
     numbered.set(draft.event_id, event);
