@@ -1,11 +1,11 @@
 import type { Platform } from "../platform.js";
 import { parseListenAddr } from "../wire/webhook.js";
 import { credentialsOf } from "./credentials.js";
-import { type QqSection, qq, qqMeanings } from "./section.js";
+import { type QqSection, qq, qqLabels, qqMeanings } from "./section.js";
 import { openid, qqImports, qqSetUp } from "./set-up.js";
 
 export const qqPlatform: Platform<QqSection> = {
-  words: { title: { en: "QQ", zh: "QQ" }, meanings: qqMeanings },
+  words: { title: { en: "QQ", zh: "QQ" }, labels: qqLabels, meanings: qqMeanings },
 
   section: qq,
 

@@ -37,6 +37,22 @@ export const qq = z.strictObject({
 
 export type QqSection = z.output<typeof qq>;
 
+/** What people call the keys, in English and in Chinese. */
+export const qqLabels: Readonly<Record<string, readonly [en: string, zh: string]>> = {
+  enabled: ["Connect to QQ", "连接 QQ"],
+  appId: ["Number of the bot", "机器人的 AppID"],
+  appSecret: ["Secret of the bot", "机器人的 AppSecret"],
+  accessToken: ["Number and secret in one", "AppID 与 AppSecret 合写"],
+  allowFrom: ["People who may write", "可以写消息的人"],
+  allowGroups: ["Groups where it answers", "会回答的群"],
+  receiveBy: ["How messages arrive", "消息如何到达"],
+  wsUrl: ["Address of the gateway at QQ", "QQ 网关的地址"],
+  listenAddr: ["Address where QQ brings messages", "QQ 送达消息的地址"],
+  webhookPath: ["Path where QQ brings messages", "QQ 送达消息的路径"],
+  apiRoot: ["Proxy to reach QQ", "访问 QQ 的代理"],
+  tokenRoot: ["Proxy to log in at QQ", "登录 QQ 的代理"],
+};
+
 /** What the keys mean, in Chinese. */
 export const qqMeanings: Readonly<Record<string, string>> = {
   enabled: "以官方机器人身份连接 QQ。",

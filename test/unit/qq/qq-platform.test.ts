@@ -20,7 +20,7 @@ const written = {
 };
 const parse = (more: object = {}) => qqPlatform.section.parse({ ...written, ...more });
 const open = (more: object = {}) =>
-  qqPlatform.open(parse(more), { context: testContext(), home: "/nowhere", log: silentLog });
+  qqPlatform.open(parse(more), { context: testContext(), home: "/nowhere", trustedProxies: () => [], log: silentLog });
 
 test("a section of the Go maxclaw connects as it did there, and listens on nothing", async () => {
   const section = parse();
