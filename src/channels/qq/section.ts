@@ -40,9 +40,9 @@ export type QqSection = z.output<typeof qq>;
 /** What people call the keys, in English and in Chinese. */
 export const qqLabels: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   enabled: ["Connect to QQ", "连接 QQ"],
-  appId: ["Number of the bot", "机器人的 AppID"],
-  appSecret: ["Secret of the bot", "机器人的 AppSecret"],
-  accessToken: ["Number and secret in one", "AppID 与 AppSecret 合写"],
+  appId: ["Number of the bot", "机器人的编号"],
+  appSecret: ["Secret of the bot", "机器人的密钥"],
+  accessToken: ["Number and secret in one", "编号与密钥合写"],
   allowFrom: ["People who may write", "可以写消息的人"],
   allowGroups: ["Groups where it answers", "会回答的群"],
   receiveBy: ["How messages arrive", "消息如何到达"],

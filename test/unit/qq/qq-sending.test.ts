@@ -38,33 +38,37 @@ test("a reply whose end nobody knows is not shown again, also by another process
   const before = world.open();
   const running = await world.start(before);
   const id = qq.write({ from: ann, text: "one" });
-  await world.heard(1);
+  await world.kept(ann);
+  // From here on this process knows that the bot may not use Markdown.
+  await say(before, ann, "first");
   const message = reply(ann, "the answer", { id: "out_7#1", replyTo: id });
   qq.server.failNext(sendCall, { kind: "cut", carriedOut: true });
-  // The first try is with Markdown, which this bot may not use.
   assert.equal((await failureOf(before.send(message, never))).outcome, "unknown");
-  qq.server.failNext(sendCall, { kind: "cut", carriedOut: true });
+  assert.deepEqual(qq.chats.showings(ann), ["first", "the answer"]);
   await running.stop();
   const after = world.open();
-  const failure = await after.send(message, never).catch((error: unknown) => error);
-  if (failure instanceof Error) await after.send(message, never);
   await after.send(message, never);
   await say(after, ann, "next");
-  assert.deepEqual(qq.chats.showings(ann), ["the answer", "next"]);
+  assert.deepEqual(qq.chats.showings(ann), ["first", "the answer", "next"]);
 });
 
 test("a number that somebody else has used is not taken for a repeat", async () => {
   await using world = await openQqWorld({ mayBegin: false });
   const { qq } = world;
-  const [one, two] = [world.open(), world.open()];
-  await world.start(one);
+  const before = world.open();
+  const running = await world.start(before);
   qq.write({ from: ann, text: "hello" });
-  await world.heard(1);
-  await say(one, ann, "from one process");
-  await world.context.records.delete(`chat:${ann}`);
-  await world.start(two);
-  qq.gateway.forgetSessions();
-  await say(one, ann, "and more");
+  await world.kept(ann);
+  await say(before, ann, "from one process");
+  await running.stop();
+  // As after a restored backup: the message comes again, and nobody knows that it was answered.
+  const { records } = world.context;
+  await records.delete(`chat:${ann}`);
+  await records.put("session", { ...(records.get("session") as object), seq: 1 });
+  const after = world.open();
+  await world.start(after);
+  await world.kept(ann);
+  await say(after, ann, "and more");
   assert.deepEqual(qq.chats.showings(ann), ["from one process", "and more"]);
 });
 

@@ -19,6 +19,8 @@ export interface QqWorld extends AsyncDisposable {
   start(channel: QqChannel): Promise<RunningChannel>;
   /** Resolves once so many messages were passed on. */
   heard(count: number): Promise<void>;
+  /** Resolves once it is durable how to answer in this chat. */
+  kept(chatId: string): Promise<void>;
 }
 
 export async function openQqWorld(
@@ -46,6 +48,7 @@ export async function openQqWorld(
       return one;
     },
     heard: (count) => until(`${count} messages came`, () => gateway.messages.length >= count, 10_000),
+    kept: (chatId) => until("it is kept", () => context.records.get(`chat:${chatId}`) !== undefined, 10_000),
     async [Symbol.asyncDispose]() {
       for (const one of running) await one.stop();
       await qq[Symbol.asyncDispose]();
