@@ -86,6 +86,7 @@ test("what is not durable comes again after a restart, and nothing else; heartbe
     return accepted;
   });
   await using world = await openQqWorld({}, {}, gateway);
+  using _freed = { [Symbol.dispose]: hold.open };
   const { qq } = world;
   qq.gateway.heartbeatMs = 10;
   const running = await world.start(world.open());
