@@ -1,7 +1,7 @@
 import { EngineError } from "../../../errors.js";
 import type { LinkedAbort } from "../../../util/async/linked.js";
 import type { StoredWork } from "../../engine.js";
-import type { Slot } from "./slot.js";
+import type { Slot } from "../../slot.js";
 import type { Lane, WorkItem } from "./work-table.js";
 
 /** One run of a handler. */
