@@ -14,6 +14,7 @@ import type {
   SetUp,
   Words,
 } from "./platform.js";
+import { qqPlatform } from "./qq/platform.js";
 import { telegramPlatform } from "./telegram/platform.js";
 import { websocketPlatform } from "./websocket/platform.js";
 
@@ -22,6 +23,7 @@ const all = {
   telegram: telegramPlatform,
   discord: discordPlatform,
   email: emailPlatform,
+  qq: qqPlatform,
   websocket: websocketPlatform,
 };
 

@@ -2,6 +2,7 @@ import { withoutMailServer } from "../support/fakes/mail/mail-server.js";
 import type { ChannelHarness } from "../support/worlds/channels/channel-harness.js";
 import { openDiscordHarness } from "../support/worlds/channels/discord-harness.js";
 import { createEmailHarnesses } from "../support/worlds/channels/email-harness.js";
+import { openQqHarness } from "../support/worlds/channels/qq-harness.js";
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
 import { openWebSocketHarness } from "../support/worlds/channels/websocket-harness.js";
 
@@ -17,6 +18,7 @@ export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openDiscordHarness,
   openWebSocketHarness,
   openEmailHarness,
+  openQqHarness,
 ];
 
 /** For a test's `skip`: why one of them cannot run on this machine. */
