@@ -14,6 +14,7 @@ import type {
   SetUp,
   Words,
 } from "./platform.js";
+import { slackPlatform } from "./slack/platform.js";
 import { telegramPlatform } from "./telegram/platform.js";
 import { websocketPlatform } from "./websocket/platform.js";
 
@@ -21,6 +22,7 @@ import { websocketPlatform } from "./websocket/platform.js";
 const all = {
   telegram: telegramPlatform,
   discord: discordPlatform,
+  slack: slackPlatform,
   email: emailPlatform,
   websocket: websocketPlatform,
 };

@@ -2,6 +2,7 @@ import { withoutMailServer } from "../support/fakes/mail/mail-server.js";
 import type { ChannelHarness } from "../support/worlds/channels/channel-harness.js";
 import { openDiscordHarness } from "../support/worlds/channels/discord-harness.js";
 import { createEmailHarnesses } from "../support/worlds/channels/email-harness.js";
+import { openSlackHarness } from "../support/worlds/channels/slack-harness.js";
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
 import { openWebSocketHarness } from "../support/worlds/channels/websocket-harness.js";
 
@@ -15,6 +16,7 @@ async function openEmailHarness(): Promise<ChannelHarness> {
 export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openTelegramHarness,
   openDiscordHarness,
+  openSlackHarness,
   openWebSocketHarness,
   openEmailHarness,
 ];
