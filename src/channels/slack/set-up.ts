@@ -41,7 +41,7 @@ export const slackSetUp: SetUp = {
 export const slackImports: Imports = {
   keys: ["enabled", "botToken", "appToken", "allowFrom"],
   loginKeys: ["botToken", "appToken"],
-  ids: { prefixes: ["slack", "user"], pattern: /^[UWCGD][A-Z0-9]+$/ },
+  ids: { prefixes: ["slack", "user"], pattern: /^[UW][A-Z0-9]+$/ },
   fromOpenclaw: ({ botToken, appToken }, secret) => ({ botToken: secret(botToken), appToken: secret(appToken) }),
   chatOf(written, kind = "channel") {
     const [, chatId, thread] = /^([CDG][A-Z0-9]+)(?::(?:thread:)?(\d{10}\.\d{6}))?$/i.exec(written) ?? [];

@@ -8,6 +8,7 @@ import { Inbox } from "../../intake/inbox.js";
 import { keepSocket, type OpenSocket, type SocketLimits } from "../../wire/socket.js";
 import type { Account, Bot } from "../account.js";
 import { title } from "../api.js";
+import type { Where } from "../message.js";
 import { postNotice } from "../send.js";
 import { forRun, isTokenTrouble } from "../slack-error.js";
 import { commandIn, type Envelope, eventIn, parseEnvelope, pressIn } from "./envelope.js";
@@ -37,6 +38,7 @@ export interface ReceivingSpans {
 }
 
 const positionsMs = 5000;
+const readsAtOnce = 2;
 /** A connection that brings nothing makes room for another at most so often. */
 const renewMs = 600_000;
 const everyKind = "im,mpim,public_channel,private_channel";
@@ -147,13 +149,19 @@ export class Receiving implements AsyncDisposable {
     socket.renew();
   }
 
-  /** All that was missed, the liveliest places first. */
+  /** All that was missed, the liveliest places first. Slack allows few calls: what somebody writes meanwhile goes first. */
   async #catchUp(): Promise<void> {
-    const { bot } = this.#options;
-    const known = bot.places.newestFirst();
-    for (const where of known) this.#background.own(this.#intake.catchUp(where));
+    const known = this.#options.bot.places.newestFirst();
+    const read = (places: readonly Where[]): Promise<unknown> => {
+      const left = places.values();
+      const work = async (): Promise<void> => {
+        for (const where of left) await this.#intake.catchUp(where);
+      };
+      return Promise.all(Array.from({ length: readsAtOnce }, work));
+    };
+    await read(known);
     this.#conversations = await this.#list();
-    for (const channel of this.#conversations) this.#background.own(this.#intake.catchUp({ channel }));
+    await read(this.#conversations.map((channel) => ({ channel })));
   }
 
   /** The conversations of the bot: direct chats alone where it may not ask for more. */
