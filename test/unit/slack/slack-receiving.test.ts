@@ -15,6 +15,7 @@ test("an event is confirmed once its message is durable, and a repeat meanwhile 
   });
   const { slack, gateway } = world;
   await using _running = await world.run();
+  using _freed = { [Symbol.dispose]: hold.open };
   slack.write({ channel: slack.directOf("UANN"), user: "UANN", text: "hello" });
   await world.came("hello");
   assert.deepEqual(slack.sockets.acks, []);
