@@ -10,7 +10,7 @@ import type { Logger } from "../log.js";
 import { readDocument } from "./document/document-file.js";
 import { DocumentKeeper } from "./document/document-keeper.js";
 import { type ExportFormat, exportOf, type SessionExport } from "./document/export.js";
-import { openStaleNotes, type StaleNotes } from "./document/stale-notes.js";
+import { openStaleNotes, type StaleNotes, staleNotesName } from "./document/stale-notes.js";
 import type { SessionFiles } from "./file-names.js";
 import { PackedSessions } from "./folds/packed-sessions.js";
 import { writePlanFile } from "./history/plan-file.js";
@@ -88,7 +88,7 @@ export class SessionStore implements AsyncDisposable {
       assertHeld: options.assertHeld,
       read: (key) => this.#read(key),
     });
-    this.#stale = openStaleNotes(join(files.dir, ".stale"), log);
+    this.#stale = openStaleNotes(join(files.dir, staleNotesName), log);
     this.#unsubscribe = options.bus.on(keptTypes, (event) => this.#onEvent(event), { priority: 100 });
     this.#freshenTimer = setTimeout(() => void this.#freshen(), options.quietMs ?? quietMs).unref();
   }

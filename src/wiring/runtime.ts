@@ -19,6 +19,7 @@ import { openTelemetry } from "./background/telemetry.js";
 import { type Core, openCore } from "./core/core.js";
 import { followConfig, followPart, openLiveConfig } from "./live/live.js";
 import { openOperations } from "./operations/operations.js";
+import { configChanged } from "./operations/settings.js";
 import { openStatus } from "./operations/status.js";
 import { type GatewayOptions, isWorking } from "./options.js";
 import { openMcp } from "./tools/mcp.js";
@@ -127,6 +128,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   };
   const lanes = new Lanes(options, core, assistant, status, hands);
   await followConfig(options, assistant.live, releases);
+  live.follow((names) => core.logEvent(configChanged(names, "gateway")));
   status.status.enter("ready");
   // Anyone who waits for the gateway hears about it first.
   setImmediate(mcp.start);

@@ -7,7 +7,7 @@ export async function readConversation(version: string, key: string) {
   const [{ openContext }, { withFiles }, { readStoredSession }] = await Promise.all([
     import("../context.js"),
     import("./with-files.js"),
-    import("../../offline/session.js"),
+    import("../../offline/sessions/session.js"),
   ]);
   const stored = await withFiles(await openContext(), (files, signal) => readStoredSession(files, key, signal));
   // A conversation of the Go maxclaw that nobody has gone on with has no log yet.

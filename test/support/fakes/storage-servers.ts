@@ -71,7 +71,7 @@ const postgres: Program = {
   },
   args: (folder, port) => [
     ...["-D", join(folder, "data"), "-p", `${port}`, "-h", "127.0.0.1", "-k", folder],
-    ...["-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=20"],
+    ...["-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=100"],
   ],
   settings: (port, space) => ({
     driver: "db0",

@@ -24,6 +24,7 @@ export async function openStore(home: string, options: Partial<SessionStoreOptio
     publish: bus.asProducer().emit,
     instanceId: "gw_test",
     log,
+    now: () => (options.now?.() ?? new Date()).getTime(),
   });
   const store = new SessionStore({
     engine,
