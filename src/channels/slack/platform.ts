@@ -1,9 +1,9 @@
 import type { Platform } from "../platform.js";
-import { type SlackSection, slack, slackMeanings } from "./section.js";
+import { type SlackSection, slack, slackLabels, slackMeanings } from "./section.js";
 import { slackImports, slackSetUp } from "./set-up.js";
 
 export const slackPlatform: Platform<SlackSection> = {
-  words: { title: { en: "Slack", zh: "Slack" }, meanings: slackMeanings },
+  words: { title: { en: "Slack", zh: "Slack" }, labels: slackLabels, meanings: slackMeanings },
 
   section: slack,
 

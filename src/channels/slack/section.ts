@@ -17,6 +17,16 @@ export const slack = z.strictObject({
 
 export type SlackSection = z.output<typeof slack>;
 
+/** What people call the keys, in English and in Chinese. */
+export const slackLabels: Readonly<Record<string, readonly [en: string, zh: string]>> = {
+  enabled: ["Connect to Slack", "连接 Slack"],
+  botToken: ["Token of the bot", "机器人的令牌"],
+  appToken: ["Token of the app", "应用的令牌"],
+  allowFrom: ["People who may write", "可以写消息的人"],
+  allowGroups: ["Channels where it answers", "会回答的频道"],
+  apiRoot: ["Proxy to reach Slack", "访问 Slack 的代理"],
+};
+
 /** What the keys mean, in Chinese. */
 export const slackMeanings: Readonly<Record<string, string>> = {
   enabled: "连接 Slack。",
