@@ -266,6 +266,10 @@ const ofEmbeddedEngine: readonly { readonly files: Pattern; readonly may: Patter
   // Opens it, and hands what it has to do with files to who needs that.
   { files: "wiring/core/core", may: "engine/embedded/open-home" },
   { files: "wiring/options", may: "engine/embedded/open-home" },
+  // A home is held in the same way, whatever keeps its messages.
+  { files: "wiring/core/cluster-home", may: "engine/embedded/open-home" },
+  { files: "wiring/core/cluster-home", may: "engine/embedded/locking/lock" },
+  { files: "wiring/core/cluster-mark", may: "engine/embedded/locking/lock" },
 ];
 
 /** Packages that only these may import, in any way. */

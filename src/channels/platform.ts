@@ -9,6 +9,8 @@ export interface PlatformScope {
   readonly home: string;
   /** Proxies that are believed when they name who has connected to them, as the config has them now. */
   readonly trustedProxies: () => readonly string[];
+  /** Other gateways send to its chats as well. */
+  readonly isShared?: boolean;
   readonly log: Logger;
 }
 

@@ -16,7 +16,7 @@ import type { SessionsApi } from "./sessions-api.js";
 export interface LifecyclePorts {
   readonly engine: Pick<Engine, "append" | "events" | "waiting">;
   readonly sessions: Pick<SessionStore, "open" | "exists" | "keys" | "summaries">;
-  readonly running: Pick<RunningTurns, "stop" | "ended">;
+  readonly running: Pick<RunningTurns, "stopAnywhere" | "ended">;
   /** True for a message that begins a fresh conversation. */
   readonly isFreshStart: (content: string) => boolean;
   /** A copy is one transaction: all of it, or nothing. Default 64 MB. */
@@ -53,7 +53,7 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
       const before = await stateOf(key);
       if (isClosed(before)) throw wrongState(key, before, "it cannot be aborted");
       // The turn writes the change of state with its end. Where it does not come to that, it finds the change written.
-      if (running.stop(key, "abort")) await endOfTurn(running, key);
+      if (await running.stopAnywhere(key, "abort")) await endOfTurn(running, key);
       if ((await stateOf(key)) === "active") await change(key, "active", "aborted");
       const after = await stateOf(key);
       if (after !== "aborted") throw wrongState(key, after, "there is nothing to abort");

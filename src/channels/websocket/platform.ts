@@ -16,7 +16,11 @@ export const websocketPlatform: Platform<WebSocketSection> = {
       ? `channels.websocket.host is ${host}, which others can reach, but channels.websocket.token is not set`
       : undefined,
 
-  async open(section, { context, trustedProxies, log }) {
+  async open(section, { context, trustedProxies, isShared, log }) {
+    if (isShared === true)
+      return {
+        off: "its clients are connected to one gateway, and here any of several may have the answer for them",
+      };
     const { createWebSocketChannel } = await import("./websocket.js");
     return { channel: createWebSocketChannel({ ...section, trustedProxies, log }, context) };
   },

@@ -173,6 +173,14 @@ export class PostgresEngine implements Engine {
     return await this.#facts.leases.take(name, signal);
   }
 
+  /** Every session that has events, and up to where they reach. */
+  async lastSequences(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#opened().database.query<{ key: string; seq: number }>(
+      "SELECT key, seq::float8 FROM @sessions WHERE seq > deleted",
+    );
+    return new Map(rows.map(({ key, seq }) => [key, seq]));
+  }
+
   async ledger(): Promise<readonly LedgerEntry[]> {
     return await readLedger(this.#opened().database);
   }

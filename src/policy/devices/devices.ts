@@ -98,14 +98,15 @@ export class Devices {
     if (!secretPattern.test(secret)) return undefined;
     await this.settle();
     const recordId = recordIdOf(secret);
-    const value = this.#read(recordId);
+    const shown = this.#read(recordId);
+    const value = shown ?? (await this.#readStored(recordId));
     if (value === undefined) return undefined;
     if (this.#isIdle(value)) {
       await this.#drop(recordId);
       return undefined;
     }
     const isRenewed = await this.#renew(recordId, value, visit);
-    const current = this.#read(recordId);
+    const current = shown === undefined ? value : this.#read(recordId);
     return current === undefined ? undefined : { device: toDevice(recordId, current), isRenewed };
   }
 
@@ -212,6 +213,11 @@ export class Devices {
 
   #read(recordId: string): Stored | undefined {
     return stored.safeParse(this.#records.get(recordId)).data;
+  }
+
+  /** Another node may have signed it in a moment ago. */
+  async #readStored(recordId: string): Promise<Stored | undefined> {
+    return stored.safeParse(await this.#records.update(recordId, (value) => value)).data;
   }
 
   #all(): readonly { readonly recordId: string; readonly value: Stored }[] {

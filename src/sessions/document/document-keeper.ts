@@ -4,6 +4,7 @@ import { messageOf, StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { backoffMs } from "../../util/async/backoff.js";
 import { InOrder } from "../../util/async/in-order.js";
+import type { ChangedSessions } from "../changed-sessions.js";
 import type { SessionRepository, StoredSession } from "../session-repository.js";
 import type { StorageMark } from "../storage/mark.js";
 import { findUnlisted } from "./unlisted.js";
@@ -16,7 +17,7 @@ export interface DocumentKeeperPorts {
   readonly repository: SessionRepository;
   readonly mark: StorageMark;
   readonly engine: Pick<Engine, "events" | "lastSequence">;
-  readonly recentSessions: () => readonly string[];
+  readonly changed: ChangedSessions;
   /** Where the session logs are. */
   readonly dir: string;
   readonly log: Logger;
@@ -211,13 +212,14 @@ export class DocumentKeeper implements AsyncDisposable {
 
   /** Never rejects: a storage that is away is tried again, a session that cannot be read is told. */
   async #catchUp(): Promise<void> {
-    const { repository, recentSessions, mark, dir, log } = this.#ports;
+    const { repository, changed, mark, dir, log } = this.#ports;
     try {
       const wasCurrent = await mark.isCurrent();
       if (!wasCurrent) await this.#marked("clear");
       await repository.load();
       const { rows } = repository;
-      const keys = new Set([...recentSessions(), ...(await findUnlisted(dir, repository))]);
+      const elsewhere = await this.#changedElsewhere();
+      const keys = new Set([...changed.recentSessions(), ...elsewhere, ...(await findUnlisted(dir, repository))]);
       if (!wasCurrent) for (const key of rows.keys()) keys.add(key);
       for (const key of keys) {
         if (this.#isClosing || this.#trouble?.isAway) return;
@@ -230,6 +232,15 @@ export class DocumentKeeper implements AsyncDisposable {
       log.error(`The list of sessions could not be read and is tried again: ${messageOf(error)}`);
       if (error instanceof StorageError) await this.#failed(error, true);
     }
+  }
+
+  /** Sessions of which other nodes have more, or less, than the list here shows. */
+  async #changedElsewhere(): Promise<readonly string[]> {
+    const reached = await this.#ports.changed.shared?.lastSequences();
+    if (reached === undefined) return [];
+    const { rows } = this.#ports.repository;
+    const gone = [...rows.keys()].filter((key) => !reached.has(key));
+    return [...gone, ...[...reached].flatMap(([key, seq]) => (rows.get(key)?.lastSequence === seq ? [] : [key]))];
   }
 
   /** Writes the document when it does not show all of the log. */

@@ -56,7 +56,10 @@ export async function openChannels(
   const permitted = new Set<PlatformName>();
   const open = async (name: PlatformName, sections: Config["channels"]): Promise<void> => {
     if (isPermitted(name, sections)) permitted.add(name);
-    const opened = await openPlatform(name, sections, scopeOf(options, forChannel(name), live));
+    const opened = await openPlatform(name, sections, {
+      ...scopeOf(options, forChannel(name), live),
+      isShared: core.process.isClustered,
+    });
     if (opened?.channel !== undefined) channels.set(name, opened.channel);
     if (opened?.off !== undefined) off.set(name, opened.off);
     problems.set(name, opened?.problems ?? []);
