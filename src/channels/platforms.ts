@@ -15,6 +15,7 @@ import type {
   Words,
 } from "./platform.js";
 import { qqPlatform } from "./qq/platform.js";
+import { slackPlatform } from "./slack/platform.js";
 import { telegramPlatform } from "./telegram/platform.js";
 import { websocketPlatform } from "./websocket/platform.js";
 
@@ -22,6 +23,7 @@ import { websocketPlatform } from "./websocket/platform.js";
 const all = {
   telegram: telegramPlatform,
   discord: discordPlatform,
+  slack: slackPlatform,
   email: emailPlatform,
   qq: qqPlatform,
   websocket: websocketPlatform,

@@ -3,6 +3,7 @@ import type { ChannelHarness } from "../support/worlds/channels/channel-harness.
 import { openDiscordHarness } from "../support/worlds/channels/discord-harness.js";
 import { createEmailHarnesses } from "../support/worlds/channels/email-harness.js";
 import { openQqHarness } from "../support/worlds/channels/qq-harness.js";
+import { openSlackHarness } from "../support/worlds/channels/slack-harness.js";
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
 import { openWebSocketHarness } from "../support/worlds/channels/websocket-harness.js";
 
@@ -16,6 +17,7 @@ async function openEmailHarness(): Promise<ChannelHarness> {
 export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openTelegramHarness,
   openDiscordHarness,
+  openSlackHarness,
   openWebSocketHarness,
   openEmailHarness,
   openQqHarness,
