@@ -8,7 +8,16 @@ export type Expected =
   | { readonly kind: "values"; readonly name: ValueName };
 
 /** Lists that are looked up when somebody presses Tab. */
-export const valueNames = ["sessions", "models", "providers", "settings", "mcp", "channels", "services"] as const;
+export const valueNames = [
+  "sessions",
+  "models",
+  "providers",
+  "settings",
+  "mcp",
+  "channels",
+  "platforms",
+  "services",
+] as const;
 export type ValueName = (typeof valueNames)[number];
 
 export interface Word {
@@ -59,6 +68,7 @@ export const knownOptions: Readonly<Record<string, ValueName | "files">> = {
   "models --provider": "providers",
   "onboard --provider": "providers",
   "onboard --model": "models",
+  "onboard --channel": "platforms",
   "sessions list --channel": "channels",
   "cron add --channel": "channels",
   "cron add --chat": "sessions",

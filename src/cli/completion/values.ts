@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { keysAt } from "../../config/shape.js";
+import { offeredChannels } from "../../onboarding/set-up.js";
 import { presets } from "../../providers/catalogue/presets.js";
 import { mark } from "../../service/manager.js";
 import { keyOfLogName } from "../../sessions/file-names.js";
@@ -36,6 +37,8 @@ async function allValues(name: ValueName): Promise<readonly string[]> {
       return Object.keys(tools.mcpServers);
     case "channels":
       return Object.keys(channels);
+    case "platforms":
+      return [...offeredChannels, "none"];
     case "services":
       return await installedServices();
     default:

@@ -52,6 +52,8 @@ export const labels: Readonly<Record<string, readonly [en: string, zh: string]>>
   "storage.options": ["Options of that place", "该位置的选项"],
   extensions: ["Modules of your own", "您自己的模块"],
   "engine.kind": ["Kind of engine", "引擎的种类"],
+  "engine.url": ["Address of the database", "数据库的地址"],
+  "engine.schema": ["Schema in the database", "数据库中的架构名"],
   "reactors.typing": ["Show that it is writing", "显示正在输入"],
   "reactors.metrics": ["Numbers for monitoring", "监控数据"],
   "reactors.log": ["A log line for each event", "每件事一行日志"],

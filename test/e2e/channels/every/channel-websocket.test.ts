@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testChannelEndToEnd } from "../../contracts/channel-end-to-end.js";
-import { until } from "../../support/engine/engine-kit.js";
-import { openHarnessWorld } from "../../support/worlds/channels/harness-world.js";
-import { openWebSocketHarness } from "../../support/worlds/channels/websocket-harness.js";
-import { startProgram } from "../../support/worlds/channels/websocket-program.js";
+import { testChannelEndToEnd } from "../../../contracts/channel-end-to-end.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { openHarnessWorld } from "../../../support/worlds/channels/harness-world.js";
+import { openWebSocketHarness } from "../../../support/worlds/channels/websocket-harness.js";
+import { startProgram } from "../../../support/worlds/channels/websocket-program.js";
 
 testChannelEndToEnd("websocket", openWebSocketHarness);
 

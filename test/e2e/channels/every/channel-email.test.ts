@@ -1,7 +1,7 @@
 import { after, test } from "node:test";
-import { testChannelEndToEnd } from "../../contracts/channel-end-to-end.js";
-import { withoutMailServer } from "../../support/fakes/mail/mail-server.js";
-import { createEmailHarnesses } from "../../support/worlds/channels/email-harness.js";
+import { testChannelEndToEnd } from "../../../contracts/channel-end-to-end.js";
+import { withoutMailServer } from "../../../support/fakes/mail/mail-server.js";
+import { createEmailHarnesses } from "../../../support/worlds/channels/email-harness.js";
 
 const harnesses = createEmailHarnesses();
 after(() => harnesses[Symbol.asyncDispose]());
