@@ -4,6 +4,7 @@ import { openDiscordHarness } from "../support/worlds/channels/discord-harness.j
 import { createEmailHarnesses } from "../support/worlds/channels/email-harness.js";
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
 import { openWebSocketHarness } from "../support/worlds/channels/websocket-harness.js";
+import { openWhatsAppBusinessHarness } from "../support/worlds/channels/whatsapp-business-harness.js";
 
 const email = createEmailHarnesses();
 
@@ -17,6 +18,7 @@ export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openDiscordHarness,
   openWebSocketHarness,
   openEmailHarness,
+  openWhatsAppBusinessHarness,
 ];
 
 /** For a test's `skip`: why one of them cannot run on this machine. */

@@ -62,6 +62,10 @@ export interface ChannelHarness extends AsyncDisposable {
   readonly hasVoice: boolean;
   /** What a message answers is only in its text: nobody vouches for whose words those were. */
   readonly quotesInText?: boolean;
+  /** The platform names an answered message only by its id: only what was said is known. */
+  readonly quotesById?: boolean;
+  /** The platform, or the program between, carries texts alone. */
+  readonly hasNoFiles?: boolean;
   /** The platform tells repeated sends from new ones: nothing may be shown twice there, whatever happens. */
   readonly knowsRepeats: boolean;
 
