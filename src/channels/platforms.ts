@@ -16,6 +16,7 @@ import type {
 } from "./platform.js";
 import { telegramPlatform } from "./telegram/platform.js";
 import { websocketPlatform } from "./websocket/platform.js";
+import { whatsappPlatform } from "./whatsapp/platform.js";
 import { whatsappBusinessPlatform } from "./whatsapp-business/platform.js";
 
 /** All platforms. A new one has a folder of its own, and its line here. */
@@ -24,6 +25,7 @@ const all = {
   discord: discordPlatform,
   email: emailPlatform,
   websocket: websocketPlatform,
+  whatsapp: whatsappPlatform,
   "whatsapp-business": whatsappBusinessPlatform,
 };
 

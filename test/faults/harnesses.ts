@@ -5,6 +5,7 @@ import { createEmailHarnesses } from "../support/worlds/channels/email-harness.j
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
 import { openWebSocketHarness } from "../support/worlds/channels/websocket-harness.js";
 import { openWhatsAppBusinessHarness } from "../support/worlds/channels/whatsapp-business-harness.js";
+import { openWhatsAppHarness } from "../support/worlds/channels/whatsapp-harness.js";
 
 const email = createEmailHarnesses();
 
@@ -18,6 +19,7 @@ export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openDiscordHarness,
   openWebSocketHarness,
   openEmailHarness,
+  openWhatsAppHarness,
   openWhatsAppBusinessHarness,
 ];
 

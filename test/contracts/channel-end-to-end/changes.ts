@@ -68,6 +68,7 @@ export const changesTests: readonly ChannelPromise[] = [
     "the model reads what a message answers, and whose words that were",
     { answer: { text: "the sky is green" } },
     async (world, harness) => {
+      if (harness.quotes === false) return;
       const [ann] = harness.people;
       await harness.write({ from: ann, text: "what colour is it?" });
       await world.seen(ann.chatId, "the sky is green");
