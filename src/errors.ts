@@ -183,5 +183,5 @@ export function messageOf(error: unknown): string {
 
 /** True for the rejection that an aborted signal causes. */
 export function isAbortError(error: unknown): boolean {
-  return error instanceof Error && (error.name === "AbortError" || error.name === "APIUserAbortError");
+  return error instanceof Error && error.name === "AbortError";
 }

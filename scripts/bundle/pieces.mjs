@@ -6,6 +6,7 @@ const inOrder = [
   { name: "main", files: ["cli/main"] },
   { name: "config", files: ["cli/context", "config/load", "cli/gateway/connect", "cli/text/status"] },
   { name: "offline", files: ["offline/status", "packages/list"] },
+  { name: "sessions", files: ["offline/sessions/session-list"] },
   {
     name: "gateway",
     files: [

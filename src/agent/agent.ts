@@ -87,12 +87,14 @@ async function answerCommand(
 ): Promise<void> {
   const message = delivery.work.body;
   const log = commandLog(options, delivery, session.agentId, session.messages.queued.get(message.id));
-  const {
-    reply,
-    events,
-    emit = [],
-    accepted = [],
-  } = await runCommand(command, { ports, session, message, log, signal });
+  const running = runCommand(command, { ports, session, message, log, signal });
+  const outcome = await running.catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  // The process ends: the command is run at the next start.
+  if (outcome === undefined) return await delivery.release();
+  const { reply, events, counts = [], emit = [], accepted = [] } = outcome;
+  log.owe(counts);
   const notice = noticeMessage(log, reply);
   const replies = ports.chat.replies(message, log.turnId, reply, log.turnId);
   const { attempt } = delivery;

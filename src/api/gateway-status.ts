@@ -38,8 +38,20 @@ export interface StuckChatStatus {
   readonly reason: string;
 }
 
+/** What makes messages durable. */
+export interface EngineFacts {
+  readonly kind: "embedded" | "postgres";
+  /** This process among all that work on the same messages. Another one at each start. */
+  readonly nodeId: string;
+  /** Of `postgres`: which database, without a password. */
+  readonly database?: string | undefined;
+  readonly schema?: string | undefined;
+}
+
 export interface GatewayStatus {
   readonly version: string;
+  /** Absent where an engine was given that the config does not name. */
+  readonly engine?: EngineFacts | undefined;
   readonly state: "starting" | "ready" | "draining" | "stopped";
   readonly instanceId: string;
   readonly pid: number;

@@ -88,6 +88,8 @@ export interface OperationPorts {
   readonly gateway: StatusSources & {
     /** Unix ms. */
     readonly now: () => number;
+    /** Addresses of private networks that may be reached. */
+    readonly reachable: () => readonly string[];
     readonly log: Logger;
   };
 }
@@ -131,7 +133,7 @@ export function createOperations(ports: OperationPorts): Operations {
     ...createKnownSkillOperations(skills),
     ...createStatusOperations({ ...gateway, engine, budgets }),
     listChatCommands: () => work.chatCommands,
-    skills: createSkillOperations({ skills, workspace }, logEvent),
+    skills: createSkillOperations({ skills, workspace, reachable: gateway.reachable }, logEvent),
     cron: createCronOperations(jobs),
     memory: createMemoryOperations(memory, kept.sessions),
     devices: createDeviceOperations(people, logEvent),

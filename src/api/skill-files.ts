@@ -1,17 +1,23 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { createAddressPolicy } from "../policy/locations/addresses.js";
+import { createEgress } from "../policy/locations/egress.js";
 import { SkillEdits } from "../skills/edit.js";
 import type { SkillVerdict } from "../skills/validate.js";
 import type { InstalledSkill, SkillInstall } from "./skills-api.js";
 
-/** What is done with skills in a workspace, whether a gateway runs or not: it looks at them with each message. */
+/**
+ * What is done with skills in a workspace, whether a gateway runs or not: it looks at them with each message. `allow`: addresses of private networks
+ * that may be reached, as tools may.
+ */
 export async function installInto(
-  workspace: string,
+  { workspace, allow }: { readonly workspace: string; readonly allow: readonly string[] },
   { source, replace = false, only, called }: SkillInstall,
   signal: AbortSignal,
 ): Promise<readonly InstalledSkill[]> {
   const { installSkills } = await import("../skills/install.js");
-  return await installSkills(source, { workspace, replace, only, called }, signal);
+  const { resolve } = createEgress(createAddressPolicy(allow));
+  return await installSkills(source, { workspace, replace, only, called, resolve }, signal);
 }
 
 export async function createIn(workspace: string, name: string, description: string): Promise<InstalledSkill> {

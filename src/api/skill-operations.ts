@@ -27,11 +27,13 @@ export function createKnownSkillOperations(skills: Pick<Skills, "list" | "text">
 interface SkillPorts {
   readonly workspace: string;
   readonly skills: Skills;
+  /** Addresses of private networks that may be reached, as the config has them now. */
+  readonly reachable: () => readonly string[];
 }
 
 /** Switches, installs, writes and deletes skills. */
 export function createSkillOperations(
-  { skills, workspace }: SkillPorts,
+  { skills, workspace, reachable }: SkillPorts,
   logEvent: (event: EventDraft) => Promise<void>,
 ): SkillsApi {
   let opened: ReturnType<typeof openEdits> | undefined;
@@ -52,7 +54,7 @@ export function createSkillOperations(
     },
     async install(request, signal) {
       const { installInto } = await import("./skill-files.js");
-      const installed = await installInto(workspace, request, signal);
+      const installed = await installInto({ workspace, allow: reachable() }, request, signal);
       for (const { name } of installed) await changed(`${name} installed`);
       return installed;
     },

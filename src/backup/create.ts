@@ -15,6 +15,8 @@ export interface CreateOptions {
   /** Where it is until it is complete. */
   readonly unfinished: string;
   readonly about: Pick<Manifest, "maxclaw" | "createdAt" | "home" | "workspace" | "workspaceInHome" | "placeholders">;
+  /** Parts of the gateway that are in no file. */
+  readonly elsewhere: Readonly<Manifest["leftOut"]>;
   /** The gateway's files need not be still any longer. */
   readonly onStateDone: () => void;
   readonly signal: AbortSignal;
@@ -38,7 +40,7 @@ export async function createBackup(plan: BackupPlan, options: CreateOptions): Pr
     hasSecrets: plan.hasSecrets,
     files: [],
     others: [],
-    leftOut: [],
+    leftOut: [...options.elsewhere],
   };
   try {
     await writeArchive(unfinished, (tar) => fill(tar, plan, manifest, options), signal);

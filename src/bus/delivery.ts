@@ -132,7 +132,8 @@ async function deliver(
   sending: AbortSignal,
 ): Promise<void> {
   const { log, maxAttempts = 8 } = options;
-  const unclear = await countUnclear(delivery, options.engine);
+  // Most are sent at the first attempt, and nothing in the log tells about another one.
+  const unclear = delivery.isFirst ? 0 : await countUnclear(delivery, options.engine);
   if (delivery.exhausted || unclear >= maxAttempts) {
     return bury(delivery, options, unclear, "It may have been sent several times, and no attempt was confirmed.");
   }

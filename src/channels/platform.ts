@@ -7,6 +7,10 @@ import type { Channel, OwnChannelContext } from "./channel.js";
 export interface PlatformScope {
   readonly context: OwnChannelContext;
   readonly home: string;
+  /** Proxies that are believed when they name who has connected to them, as the config has them now. */
+  readonly trustedProxies: () => readonly string[];
+  /** Other gateways send to its chats as well. */
+  readonly isShared?: boolean;
   readonly log: Logger;
 }
 
@@ -35,6 +39,9 @@ export interface Words {
   readonly en: string;
   readonly zh: string;
 }
+
+/** What people call the keys of a section, by key: `webhook.url`. */
+export type Labels = Readonly<Record<string, readonly [en: string, zh: string]>>;
 
 /** One thing that people are asked, on the page and in the terminal, to set a channel up. */
 export interface SetUpField {
@@ -127,6 +134,8 @@ export interface Platform<Section extends CommonSection> {
   readonly words: {
     /** As its makers spell it. */
     readonly title: Words;
+    /** What people call each key of the section. */
+    readonly labels: Labels;
     /** What each key of the section means in Chinese; the section says it in English. */
     readonly meanings: Readonly<Record<string, string>>;
   };

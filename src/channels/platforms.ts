@@ -77,9 +77,11 @@ export function titleOf(name: PlatformName): Words {
   return platforms[name].words.title;
 }
 
-/** What a key of its section means in Chinese. */
-export function meaningInChinese(name: PlatformName, key: string): string | undefined {
-  return platforms[name].words.meanings[key];
+/** What people call a key of its section, and what it means in Chinese. */
+export function wordsOf(name: PlatformName, key: string): { readonly label: Words; readonly meaning: string } {
+  const { labels, meanings } = platforms[name].words;
+  const [en, zh] = labels[key] ?? [key, key];
+  return { label: { en, zh }, meaning: meanings[key] ?? "" };
 }
 
 /** How people set it up; undefined: in the config file alone. */

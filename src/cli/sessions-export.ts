@@ -15,7 +15,7 @@ export function addExportCommand(sessions: Command, version: string): void {
     .addOption(new Option("--format <name>", "what is written").choices(["markdown", "json"]).default("markdown"))
     .action(async (key: string, file: string | undefined, { format }: ExportFlags) => {
       const [{ exportDocument }, { writePieces }] = await Promise.all([
-        import("../offline/export.js"),
+        import("../offline/sessions/export.js"),
         import("./text/write-pieces.js"),
       ]);
       const { document } = await readConversation(version, key);

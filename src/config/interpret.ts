@@ -35,7 +35,7 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   const settled = settle(withMcpServers(isObject(filled) ? filled : {}));
   const problems = [...settled.problems];
   const off = [...settled.off];
-  const { agents, gateway, channels, tools, providers } = settled.config;
+  const { agents, gateway, channels, tools, providers, engine } = settled.config;
 
   const token = around.env.MAXCLAW_TOKEN?.trim() || gateway.token;
   const hostProblem = openHostProblem(gateway.host, token);
@@ -54,6 +54,12 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
     }
     return channel?.enabled === true && missing === undefined;
   });
+
+  if (engine.kind === "postgres" && engine.url === undefined && !off.some(({ section }) => section === "engine")) {
+    const reason = "engine.kind is postgres, but engine.url is not set";
+    problems.push(`${reason}; the gateway does not start until that is corrected`);
+    off.push({ section: "engine", reason });
+  }
 
   const mcpServers = startable(tools.mcpServers, problems, off);
 
@@ -146,15 +152,18 @@ function onlyKeyed(providers: Config["providers"]): Config["providers"] {
   );
 }
 
-/** The password of an address such as `redis://user:password@host`, as it is written and as it is meant. */
+/** The passwords of an address such as `redis://user:password@host`, as they are written and as they are meant. */
 function passwordsIn(address: string): readonly string[] {
   const [, password] = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:([^/\s@]+)@/i.exec(address) ?? [];
-  if (password === undefined) return [];
-  try {
-    return [password, decodeURIComponent(password)];
-  } catch {
-    return [password];
-  }
+  const [, named] = /^[a-z][a-z0-9+.-]*:\/\/[^?\s]*\?(?:[^#\s]*&)?(?:ssl)?password=([^&#\s]+)/i.exec(address) ?? [];
+  return [password, named].flatMap((found) => {
+    if (found === undefined) return [];
+    try {
+      return [found, decodeURIComponent(found)];
+    } catch {
+      return [found];
+    }
+  });
 }
 
 function secretsOf(config: Settled["config"], named: ReadonlySet<string>): readonly string[] {

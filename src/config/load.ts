@@ -64,9 +64,13 @@ export async function loadConfig({ home, configPath, env }: LoadOptions): Promis
     return settled({});
   }
   // Without its token, what was meant to be closed would be open to everybody on this machine.
-  const closed = { gateway: { token: randomBytes(24).toString("hex") } };
-  const result = await settled(content.mayHaveToken ? closed : {});
-  const effect = `a gateway that starts has all channels off${content.mayHaveToken ? " and accepts no token" : ""}`;
+  const closed = content.mayHaveToken ? { gateway: { token: randomBytes(24).toString("hex") } } : {};
+  // Without its database, messages would be accepted that the others of a cluster never see.
+  const elsewhere = content.mayHaveDatabase ? { engine: { kind: "postgres" } } : {};
+  const result = await settled({ ...closed, ...elsewhere });
+  const effect = content.mayHaveDatabase
+    ? "the gateway does not start, because its messages may be in a database"
+    : `a gateway that starts has all channels off${content.mayHaveToken ? " and accepts no token" : ""}`;
   const problem = `${faultSentence(path, content.fault)}. Until it is corrected, ${effect}`;
   return { ...result, problems: [problem, ...result.problems], path, unparsable: { path, ...content.fault } };
 }
@@ -94,7 +98,9 @@ async function isClosed(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) === undefined;
 }
 
-type Content = { readonly raw: JsonObject } | { readonly fault: Unusable | undefined; readonly mayHaveToken: boolean };
+type Content =
+  | { readonly raw: JsonObject }
+  | { readonly fault: Unusable | undefined; readonly mayHaveToken: boolean; readonly mayHaveDatabase: boolean };
 
 /** A fault that is undefined means: no such file. */
 async function readConfigFile(path: string): Promise<Content> {
@@ -102,23 +108,29 @@ async function readConfigFile(path: string): Promise<Content> {
   try {
     text = await readText(path);
   } catch (error) {
-    if (isGone(error)) return { fault: undefined, mayHaveToken: false };
-    return { fault: { message: reasonOf(error) }, mayHaveToken: true };
+    if (isGone(error)) return { fault: undefined, mayHaveToken: false, mayHaveDatabase: false };
+    return { fault: { message: reasonOf(error) }, mayHaveToken: true, mayHaveDatabase: false };
   }
-  const mayHaveToken = namesToken(text);
+  const may = { mayHaveToken: namesToken(text), mayHaveDatabase: namesDatabase(text) };
   if (text.trim() === "")
-    return { fault: { line: 1, column: 1, message: "the file is empty (an empty config is {})" }, mayHaveToken };
+    return { fault: { line: 1, column: 1, message: "the file is empty (an empty config is {})" }, ...may };
   const parsed = [".yaml", ".yml"].includes(extname(path).toLowerCase()) ? await parseYaml(text) : parseJson(text);
-  if ("fault" in parsed) return { ...parsed, mayHaveToken };
+  if ("fault" in parsed) return { ...parsed, ...may };
   if (isObject(parsed.value)) return { raw: parsed.value };
   const message = "an object is expected, with keys such as providers and channels";
-  return { fault: { line: 1, column: 1, message }, mayHaveToken };
+  return { fault: { line: 1, column: 1, message }, ...may };
 }
 
 /** `gateway: { … token: …`, in JSON or YAML, however broken the rest is: no brace closes in between. */
 function namesToken(text: string): boolean {
   const [, ...sections] = text.split(/\bgateway\b/i);
   return sections.some((section) => /\btoken\b/i.test(section.split("}", 1)[0] ?? ""));
+}
+
+/** `engine: { … kind: postgres …`, in the same way. */
+function namesDatabase(text: string): boolean {
+  const [, ...sections] = text.split(/\bengine\b/i);
+  return sections.some((section) => /\bpostgres/i.test(section.split("}", 1)[0] ?? ""));
 }
 
 type Parsed = { readonly value: unknown } | { readonly fault: Fault };

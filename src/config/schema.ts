@@ -2,6 +2,7 @@ import { z } from "zod";
 import { channelSections, isPlatformName } from "../channels/platforms.js";
 import { agentDefaults } from "./sections/agents.js";
 import { budgets } from "./sections/budgets.js";
+import { engine } from "./sections/engine.js";
 import { gateway } from "./sections/gateway.js";
 import { provider } from "./sections/providers.js";
 import { type mcpServer, tools } from "./tools-schema.js";
@@ -94,14 +95,7 @@ export const configSchema = z.strictObject({
     .describe(
       "Modules of your own that add tools, channels or providers. They run with all rights of the gateway, so they are named in the file only.",
     ),
-  engine: z
-    .strictObject({
-      kind: z
-        .enum(["embedded"])
-        .default("embedded")
-        .describe("What keeps your work safe over a restart. There is one choice."),
-    })
-    .prefault({}),
+  engine: engine.prefault({}),
   /** Decorations, each of which can be left out. */
   reactors: z
     .strictObject({

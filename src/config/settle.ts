@@ -73,6 +73,12 @@ function mendKey(root: unknown, path: Path, key: string, problems: string[]): vo
   problems.push(`unknown key "${[...path, key].join(".")}" is ignored${hint}`);
 }
 
+/** What it means that a whole section cannot be used. */
+const effects: Readonly<Record<string, string>> = {
+  storage: "session documents are files",
+  engine: "the gateway does not start until that is corrected",
+};
+
 function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], off: OffSection[]): void {
   const key = issue.path.join(".");
   const found = at(root, issue.path);
@@ -84,7 +90,9 @@ function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], o
       section[0] === "channels" && isObject(value) && [undefined, false, "false"].some((no) => value.enabled === no);
     remove(root, section);
     if (isAsleep) return;
-    const effect = section[0] === "storage" ? "session documents are files" : `${section.join(".")} is off`;
+    // It cannot be opened without an address, and nothing else is.
+    if (section[0] === "engine" && isObject(root)) put(root, "engine", { kind: "postgres" });
+    const effect = effects[String(section[0])] ?? `${section.join(".")} is off`;
     problems.push(`${finding}; ${effect}`);
     off.push({ section: section.join("."), reason: finding });
     return;
@@ -112,7 +120,7 @@ export function findingIn(problem: string): string {
   return problem
     .replace(/^(unknown key "[^"]*") is ignored/, "$1")
     .replace(
-      /; (?:its default is used|session documents are files|until that is corrected, [^;]*|[\w.]* is (?:off|ignored))$/,
+      /; (?:its default is used|session documents are files|the gateway does not start until that is corrected|until that is corrected, [^;]*|[\w.]* is (?:off|ignored))$/,
       "",
     );
 }
@@ -130,12 +138,14 @@ function closeRules(root: unknown, finding: string, problems: string[]): void {
   problems.push(`${finding}; until that is corrected, every use of a tool asks`);
 }
 
-/** The channel, provider, MCP server or storage that a path leads into. */
+/** The channel, provider, MCP server, storage or engine that a path leads into. */
 function switchable(path: Path): Path | undefined {
   const [first, second] = path;
   if ((first === "channels" || first === "providers") && path.length >= 2) return path.slice(0, 2);
   // Options of which one is wrong would lead to another storage.
   if (first === "storage") return path.slice(0, 1);
+  // Messages that are accepted by another engine than the one that was meant would be seen by nobody.
+  if (first === "engine") return path.slice(0, 1);
   if (first === "tools" && second === "mcpServers" && path.length >= 3) return path.slice(0, 3);
   return undefined;
 }

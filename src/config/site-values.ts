@@ -1,5 +1,5 @@
-import { isIP, isIPv6 } from "node:net";
 import { z } from "zod";
+import { networkIn } from "../util/network/networks.js";
 
 /** First parts of paths that are the gateway's own: a base with one of them could not be told from it. */
 const ownPaths = ["api", "v1", "ws", "metrics", "health", "ready", "assets"];
@@ -31,21 +31,6 @@ function withoutEndSlashes(text: string): string {
   let end = text.length;
   while (text.charAt(end - 1) === "/") end -= 1;
   return text.slice(0, end);
-}
-
-export interface Network {
-  readonly address: string;
-  readonly bits: number;
-  readonly family: "ipv4" | "ipv6";
-}
-
-/** Undefined for what is not a network, and for one of everybody. */
-export function networkIn(text: string): Network | undefined {
-  const [address = "", length, more] = text.split("/");
-  const most = isIPv6(address) ? 128 : 32;
-  const bits = length === undefined ? most : /^\d{1,3}$/.test(length) ? Number(length) : 0;
-  if (more !== undefined || isIP(address) === 0 || bits < 1 || bits > most) return undefined;
-  return { address, bits, family: most === 128 ? "ipv6" : "ipv4" };
 }
 
 function isWebAddress(text: string): boolean {

@@ -13,6 +13,7 @@ import { sandboxCheck } from "./checks/machine/sandbox.js";
 import { serviceCheck } from "./checks/machine/service.js";
 import { channelsCheck } from "./checks/reach/channels.js";
 import { clockCheck } from "./checks/reach/clock.js";
+import { databaseCheck } from "./checks/reach/database.js";
 import { gatewayCheck } from "./checks/reach/gateway.js";
 import { mcpCheck } from "./checks/reach/mcp.js";
 import { modelCheck } from "./checks/reach/model.js";
@@ -26,7 +27,7 @@ import { toolsCheck } from "./security/tools.js";
 /** In the order in which people read them. */
 export const healthChecks: readonly Check[] = [
   ...[nodeCheck, homeCheck, diskCheck, configCheck, gatewayCheck, portsCheck, serviceCheck, locksCheck],
-  ...[providersCheck, modelCheck, clockCheck, channelsCheck, mcpCheck, sandboxCheck, browserCheck],
+  ...[databaseCheck, providersCheck, modelCheck, clockCheck, channelsCheck, mcpCheck, sandboxCheck, browserCheck],
   ...[storedCheck, backupsCheck],
 ];
 

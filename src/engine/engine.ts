@@ -100,6 +100,8 @@ export interface Delivery<Q extends QueueName = QueueName> {
   readonly work: StoredWork<Q>;
   /** From 1. Counts attempts that a crash ended. */
   readonly attempt: number;
+  /** No attempt before this one has begun, in no process, however it ended. False where that is not certain. */
+  readonly isFirst: boolean;
   /** True once maxAttempts have failed, or once it is sure that the work ends the process: the handler may only bury. */
   readonly exhausted: boolean;
 

@@ -15,7 +15,7 @@ export interface EventOf<T extends EventType> {
   readonly after_seq?: number;
   /** Counts the deltas of one streamed message from 0. */
   readonly delta_index?: number;
-  /** ISO 8601 UTC with milliseconds; never goes back within a session. */
+  /** ISO 8601 UTC with milliseconds; never goes back within a session. Of what a fork has copied: when it happened there. */
   readonly timestamp: string;
   /** `channel:telegram`, `agent`, `provider:openai`, `tool:exec`, `client`, `gateway` … */
   readonly source: string;
@@ -53,6 +53,8 @@ export interface DraftOf<T extends EventType> {
   readonly causation_id?: string;
   readonly agent_id?: string;
   readonly delta_index?: number;
+  /** When it happened, for the copy of an event: ISO 8601. Default: now. */
+  readonly at?: string;
   readonly payload: Payload<T>;
 }
 

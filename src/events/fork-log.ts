@@ -21,7 +21,7 @@ const leftBehind =
 /**
  * The events of a log, as the beginning of another session: new ids instead of the old ones, and the causes that
  * they name with them. Messages that still wait stay behind; a turn, call or question that is not over in these events
- * is ended, so that nothing goes on in the copy. The last draft tells where it all comes from.
+ * is ended, so that nothing goes on in the copy. What is copied keeps its time. The last draft tells where it all comes from.
  */
 export function forkLog(
   events: readonly StoredEvent[],
@@ -92,6 +92,7 @@ function copy(event: StoredEvent, ids: Ids, known: ReadonlySet<string>, copied: 
   // The payload keeps its shape: only ids in it are others.
   return {
     ...rest,
+    at: event.timestamp,
     event_id: ids.of(event.event_id),
     ...(turn_id === undefined ? {} : { turn_id: ids.of(turn_id) }),
     ...(correlation_id === undefined ? {} : { correlation_id: ids.of(correlation_id) }),

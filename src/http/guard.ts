@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import type { DevicesApi } from "../api/policy/devices-api.js";
 import { RequestError } from "../errors.js";
 import { isLoopback } from "../util/loopback.js";
+import { Proxies, type Source } from "../util/network/proxies.js";
 import { isSameSecret } from "../util/same-secret.js";
 import { WrongTokens } from "../util/wrong-tokens.js";
 import { browserName } from "./access/browser-name.js";
 import { cookieNameOf, cookiesNamed } from "./access/cookies.js";
 import { isOwnOrigin } from "./access/own-origins.js";
-import { Proxies, type Source } from "./access/proxies.js";
 import type { HttpSettings } from "./options.js";
 import type { Target } from "./target.js";
 
@@ -113,6 +113,7 @@ export class Guard {
       return {};
     }
     const device = await this.deviceOf(request);
+    if (device === undefined && this.#wasSignedOut(request)) throw signedOut();
     if (device === undefined)
       throw unauthorized("A token is needed: send it as Authorization: Bearer <token>, or sign in on the page.");
     this.#checkIsOurPage(request, isSocket, device);
@@ -149,17 +150,17 @@ export class Guard {
     const source = this.sourceOf(request);
     const browser = browserName(request.headers["user-agent"]);
     const visit = { address: source.address, browser, isSecure: source.protocol === "https" };
-    for (const isSecure of [true, false]) {
-      // A cookie for TLS only does not come without TLS, unless somebody has read it.
-      if (isSecure && source.protocol === "http") continue;
-      const secrets = cookiesNamed(request.headers.cookie, cookieNameOf(source.host, isSecure));
-      for (const secret of secrets.slice(0, 4)) {
-        const found = await this.#devices.find(secret, visit);
-        if (found === undefined || found.device.isSecure !== isSecure) continue;
-        return { id: found.device.id, secret, isSecure, isRenewed: found.isRenewed };
-      }
+    for (const { secret, isSecure } of secretsIn(request, source)) {
+      const found = await this.#devices.find(secret, visit);
+      if (found === undefined || found.device.isSecure !== isSecure) continue;
+      return { id: found.device.id, secret, isSecure, isRenewed: found.isRenewed };
     }
     return undefined;
+  }
+
+  /** The page that asks is that of a device that was signed out: what it keeps is to go. */
+  #wasSignedOut(request: IncomingMessage): boolean {
+    return secretsIn(request, this.sourceOf(request)).some(({ secret }) => this.#devices.wasSignedOut(secret));
   }
 
   /** Without a token: on this machine, by a name of this machine. */
@@ -186,6 +187,19 @@ export class Guard {
   }
 }
 
+/** What a browser shows as ours. */
+function secretsIn(
+  { headers }: IncomingMessage,
+  { protocol, host }: Source,
+): readonly { readonly secret: string; readonly isSecure: boolean }[] {
+  return [true, false].flatMap((isSecure) => {
+    // A cookie for TLS only does not come without TLS, unless somebody has read it.
+    if (isSecure && protocol === "http") return [];
+    const secrets = cookiesNamed(headers.cookie, cookieNameOf(host, isSecure));
+    return secrets.slice(0, 4).map((secret) => ({ secret, isSecure }));
+  });
+}
+
 function isOurLoopbackName(hostHeader: string, port: number): boolean {
   const match = /^(.*?)(?::(\d+))?$/.exec(
     hostHeader.startsWith("[") ? hostHeader.replace(/^\[::1\]/, "localhost") : hostHeader,
@@ -207,6 +221,11 @@ export function noToken(): RequestError {
 
 function unauthorized(message: string): RequestError {
   return new RequestError(message, { status: 401, code: "unauthorized" });
+}
+
+function signedOut(): RequestError {
+  const message = "This device was signed out. Sign in on the page again, with the token.";
+  return new RequestError(message, { status: 401, code: "signed_out" });
 }
 
 function forbidden(message: string): RequestError {

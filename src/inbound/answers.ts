@@ -6,6 +6,8 @@ export interface AnswerPorts {
   readonly questions: OpenQuestions;
   readonly sessions: Pick<SessionStore, "exists" | "open">;
   /** Keeps secrets where only the gateway reads them. */
+  /** Has the node take the answer whose turn asks; undefined: none has said anything. */
+  readonly elsewhere: (request: AnswerRequest, responder: Responder) => Promise<AnswerOutcome | undefined>;
   readonly saveSecrets: (values: Readonly<Record<string, string>>) => Promise<void>;
 }
 
@@ -35,7 +37,20 @@ export interface Answers {
 /** After a start a question is told about before the turn that asked it is back. */
 const turnBackMs = 5000;
 
-export function createAnswers({ questions, sessions, saveSecrets }: AnswerPorts): Answers {
+/** A secret would pass through the database. */
+const secretElsewhere = {
+  status: "refused",
+  code: "wrong_place",
+  reason:
+    "Another gateway of this cluster asks for this secret, and secrets are not sent from one to another. Open the page of that gateway, or put the secret into secrets.json of each.",
+} as const;
+const noAnswer = {
+  status: "refused",
+  code: "closed",
+  reason: "The gateway that asks this did not take the answer. It may have just ended: please try again in a moment.",
+} as const;
+
+export function createAnswers({ questions, sessions, elsewhere, saveSecrets }: AnswerPorts): Answers {
   /** True when the session's log says that somebody is still to be asked. */
   const isOpenInLog = async (sessionKey: string, requestId: string): Promise<boolean> => {
     if (!(await sessions.exists(sessionKey))) return false;
@@ -53,6 +68,10 @@ export function createAnswers({ questions, sessions, saveSecrets }: AnswerPorts)
       }
       if (questions.has(requestId) && !questions.isAskedIn(requestId, sessionKey))
         return { status: "refused", code: "not_found", reason: "This question belongs to another chat." };
+      if (questions.isElsewhere(requestId)) {
+        if (Object.values(values).some((value) => value !== "")) return secretElsewhere;
+        return (await elsewhere({ sessionKey, requestId, text }, responder)) ?? noAnswer;
+      }
       const reply: Reply = { text, values: namesOf(values) };
       const outcome = questions.reserve(requestId, reply, responder);
       if ("reason" in outcome) return { status: "refused", ...outcome };

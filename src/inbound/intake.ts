@@ -140,10 +140,14 @@ export class Intake {
    */
   async again(message: InboundMessage, mayStill: () => Promise<void>): Promise<"accepted" | "duplicate"> {
     const { lives } = this.#ports.store;
-    const acceptance = await lives.run(message.sessionKey, async (life) => {
-      await mayStill();
-      return await this.#lanes.accept(message, life);
-    });
+    const { sessionKey } = message;
+    // One that is asked for at the same moment finds the other one accepted.
+    const acceptance = await this.#lanes.inOrder(`again ${sessionKey}`, true, () =>
+      lives.run(sessionKey, async (life) => {
+        await mayStill();
+        return await this.#lanes.accept(message, life);
+      }),
+    );
     return acceptance.status;
   }
 

@@ -17,6 +17,8 @@ export interface BackupRequest {
   readonly config: { readonly name: string; readonly content: Buffer } | undefined;
   readonly placeholders: readonly string[];
   readonly hasSecrets: boolean;
+  /** What belongs to the gateway and is in no file of this machine, with why. */
+  readonly elsewhere?: Readonly<Manifest["leftOut"]> | undefined;
   /** The gateway's files need not be still any longer. */
   readonly onStateDone: () => void;
 }
@@ -63,6 +65,7 @@ export async function makeBackup(files: GatewayFiles, request: BackupRequest, si
           ...(isInside(realWorkspace, realHome) ? { workspaceInHome: inHome } : {}),
           placeholders: [...request.placeholders],
         },
+        elsewhere: request.elsewhere ?? [],
         onStateDone: request.onStateDone,
         signal,
       },

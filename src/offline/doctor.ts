@@ -7,7 +7,7 @@ import { damageKind, damageSentence, isKept, parseLogDamage } from "../engine/lo
 import { silentLog } from "../log.js";
 import { logsMarkPath } from "../sessions/file-names.js";
 import { type EventReport, type GatewayFiles, logPaths, storedFiles, verifyEvents } from "./events.js";
-import { findShortLogs, shortLogSentence } from "./short-logs.js";
+import { findShortLogs, shortLogSentence } from "./sessions/short-logs.js";
 
 export interface Examination {
   /** One sentence each, with what to do. */

@@ -8,7 +8,7 @@ import { type Logger, silentLog } from "../log.js";
 import { shownSequence } from "../sessions/document/document-file.js";
 import { createSessionFiles, gatewayLogName, logsIn, logsMarkPath } from "../sessions/file-names.js";
 import { lockFiles } from "./files.js";
-import { findShortLogs } from "./short-logs.js";
+import { findShortLogs } from "./sessions/short-logs.js";
 
 export type { MendedHomeLog } from "../engine/embedded/damage/mend-home.js";
 export type { TakenOver } from "../engine/embedded/damage/take-over.js";

@@ -90,8 +90,9 @@ export class FirstContact {
   }
 
   async #open(): Promise<Channel> {
-    const { channels } = this.#loaded.config;
-    const scope = { home: this.#home, context: passing, log: silentLog };
+    const { channels, gateway } = this.#loaded.config;
+    const trustedProxies = (): readonly string[] => gateway.trustedProxies;
+    const scope = { home: this.#home, context: passing, trustedProxies, log: silentLog };
     const opened = await openPlatform(this.#name, channels, scope);
     if (opened?.channel === undefined) throw new Error(opened?.off ?? `channels.${this.#name} is not complete`);
     return opened.channel;

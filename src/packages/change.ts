@@ -13,7 +13,7 @@ import {
   packagesFolder,
   readCurrent,
 } from "../util/packages/folder.js";
-import { packageOptions } from "../util/packages/options.js";
+import { packageOptions, whyNodeTooOld } from "../util/packages/options.js";
 import { claim } from "./claim.js";
 import { PackageError } from "./error.js";
 import { lockFor, readLock } from "./lock.js";
@@ -27,8 +27,14 @@ const claimName = "changing";
  *
  * @throws {PackageError} in words; the home is as it was
  */
-export async function addOption(home: string, name: string, isInUse: boolean): Promise<void> {
+export async function addOption(
+  home: string,
+  name: string,
+  isInUse: boolean,
+  node = process.versions.node,
+): Promise<void> {
   assertOption(name);
+  assertNode(name, node);
   await changing(home, async (folder, before, assertHeld) => {
     const options = [...new Set([...(before?.options ?? []).filter(isKnown), name])].sort();
     const { package: own, lock } = lockFor(packagesOf(options), readLock());
@@ -111,6 +117,13 @@ async function sweep(folder: string, kept: readonly string[]): Promise<void> {
   for (const name of await readdir(folder))
     if (/^p[0-9a-f]{12}$/.test(name) && !kept.includes(name))
       await rm(join(folder, name), { recursive: true, force: true });
+}
+
+/** @throws {PackageError} this Node cannot run it */
+function assertNode(name: string, node: string): void {
+  const option = packageOptions[name];
+  const why = option === undefined ? undefined : whyNodeTooOld(option, node);
+  if (why !== undefined) throw new PackageError(`${name} was not added. ${why}`);
 }
 
 function packagesOf(options: readonly string[]): readonly string[] {

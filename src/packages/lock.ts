@@ -19,11 +19,15 @@ export type Locked = Readonly<Record<string, Entry>>;
 /** Made when the program is packed: what can be added, from the lock of the tests, which a checkout has itself. */
 export const packedLock = join("dist", "bundle", "optional-lock.json");
 
-/** The versions that this program was tested with. */
+/** The versions that this program was tested with. What wants a newer Node than the tests has a lock of its own. */
 export function readLock(): Locked {
   const { folder } = ownPackage();
   const own = join(folder, "test", "package-lock.json");
-  const path = existsSync(own) ? own : join(folder, packedLock);
+  if (!existsSync(own)) return packagesIn(join(folder, packedLock));
+  return { ...packagesIn(join(folder, "test", "postgres", "package-lock.json")), ...packagesIn(own) };
+}
+
+function packagesIn(path: string): Locked {
   return lockfile.parse(JSON.parse(readFileSync(path, "utf8"))).packages;
 }
 

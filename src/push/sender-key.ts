@@ -44,6 +44,17 @@ export async function loadSenderKey(path: string): Promise<SenderKey> {
   return new SenderKey(stored.parse(jwk));
 }
 
+/** Where one key is kept for several processes. */
+interface KeyRecords {
+  update(id: string, change: (value: unknown) => unknown): Promise<unknown>;
+}
+
+/** The one of all nodes that share these records: to a push service they are one sender. */
+export async function loadSharedKey(records: KeyRecords): Promise<SenderKey> {
+  const jwk = generateKeyPairSync("ec", { namedCurve: "prime256v1" }).privateKey.export({ format: "jwk" });
+  return new SenderKey(stored.parse(await records.update("key", (value) => value ?? { ...jwk })));
+}
+
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Engine } from "../engine/engine.js";
 import { messageOf } from "../errors.js";
+import { answerMark } from "../events/answer-mark.js";
 import type { Unsubscribe } from "../events/bus/system-bus.js";
 import type { Payload } from "../events/catalogue.js";
 import type { EventOf, StoredEvent } from "../events/event.js";
@@ -61,7 +62,7 @@ export function createAnsweredReactor({ channels, engine, log }: AnsweredOptions
     const editor = channels.get(channel);
     if (editor?.edit === undefined) return;
     if (platformMessageId === undefined) return void unsent.set(answered.request_id, answered);
-    const text = `${content}\n\n${markOf(answered)}`;
+    const text = `${content}\n\n${answerMark(answered)}`;
     await editor.edit({ chatId, platformMessageId, content: text }, stop.signal);
   }
 
@@ -123,10 +124,4 @@ async function findShown(
     const { channel, chat_id: chatId, content = "" } = queued;
     return [{ channel, chatId, content, platformMessageId: sent?.platform_message_id }];
   });
-}
-
-function markOf({ outcome, answer }: Answered): string {
-  if (outcome === "answered") return `✓ ${answer}`;
-  if (outcome === "cancelled") return "✗ withdrawn";
-  return answer === "" ? "✗ no answer in time" : `✗ no answer in time: ${answer}`;
 }

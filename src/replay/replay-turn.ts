@@ -61,7 +61,7 @@ export async function replayTurn(turn: RecordedTurn, signal?: AbortSignal): Prom
       }),
     );
     const sessions = releases.use(
-      new SessionStore({ engine, bus: bus.asConsumer(), files, log: silentLog, recentSessions: () => [] }),
+      new SessionStore({ engine, bus: bus.asConsumer(), files, log: silentLog, changed: { recentSessions: () => [] } }),
     );
     await restore(engine, turn, signal);
     const pieces = new HeldPieces(bus.asProducer());

@@ -22,6 +22,10 @@ export interface ScheduleParts {
   readonly zone: () => string;
   /** False: jobs can be looked at and changed, and none runs. */
   readonly isWorking: boolean;
+  /** Lets the jobs run, where only one node may do that at a time. */
+  readonly run: (jobs: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>;
+  /** See {@link SchedulePorts.lookMs}. */
+  readonly lookMs?: number | undefined;
   readonly now: () => number;
   readonly log: Logger;
 }
@@ -45,14 +49,15 @@ export class Schedule implements AsyncDisposable {
     const { records, log } = this.#parts;
     void takeOverJobs(folder, { taken: records.taken, scheduler: () => this.scheduler(), log })
       .then(async () => {
-        if (records.jobs.list().length > 0) await this.scheduler();
+        // Another node may add one.
+        if (records.jobs.list().length > 0 || this.#parts.lookMs !== undefined) await this.scheduler();
       })
       .catch((error: unknown) => log.error(`Scheduled jobs do not run: ${messageOf(error)}`, { error }));
   }
 
   async scheduler(): Promise<Scheduler> {
     this.#opening ??= this.#open().then((opened) => {
-      if (this.#parts.isWorking) this.#running = opened.run(this.#stopping.signal);
+      if (this.#parts.isWorking) this.#running = this.#parts.run((signal) => opened.run(signal), this.#stopping.signal);
       return opened;
     });
     return await this.#opening;
@@ -84,8 +89,9 @@ export class Schedule implements AsyncDisposable {
       import("./times.js"),
       import("./scheduler.js"),
     ]);
-    const { records, reports, messages, lives, zone, now, log } = this.#parts;
+    const { records, reports, messages, lives, zone, lookMs, now, log } = this.#parts;
     return createScheduler({
+      lookMs,
       jobs: records.jobs,
       runs: records.runs,
       times: createTimes(Cron, zone),

@@ -13,6 +13,8 @@ export interface SchedulePorts extends RunPorts {
   readonly jobs: ScheduleRecords;
   readonly runs: ScheduleRecords;
   readonly times: Times;
+  /** The jobs are looked at again at least this often. Default: a minute. */
+  readonly lookMs?: number | undefined;
 }
 
 /** A job with what people want to know about it. */
@@ -52,7 +54,7 @@ const maxJobsInChat = 50;
 /** A run that starts within this time after it was due is on time. */
 const lateMs = 60_000;
 /** Clocks are set and machines sleep: the next time is computed again at least this often. */
-const lookMs = 60_000;
+const longestRestMs = 60_000;
 /** So long the run of a job for one moment can be looked up. */
 const keptOverMs = 30 * 86_400_000;
 const prefix = "cron:";
@@ -133,7 +135,7 @@ class RecordsScheduler implements Scheduler {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { times, now } = this.#ports;
+    const { times, now, lookMs } = this.#ports;
     const stop = (): void => this.#wake.abort(changed);
     signal.addEventListener("abort", stop, { once: true });
     this.#runs.followOpen();
@@ -141,7 +143,7 @@ class RecordsScheduler implements Scheduler {
       // What changes from here on is seen by the next look.
       this.#wake = new AbortController();
       await this.#settleAll(signal);
-      await sleep(restMs(this.#jobs.all(), times, now()), this.#wake.signal).catch(() => undefined);
+      await sleep(restMs(this.#jobs.all(), times, now(), lookMs), this.#wake.signal).catch(() => undefined);
     }
     signal.removeEventListener("abort", stop);
     await this.#runs.settled();
@@ -203,7 +205,7 @@ function isSingleTime({ schedule }: Job, time: number): boolean {
 /** Made once, because making one takes a stack trace. */
 const changed = new DOMException("The schedule has changed", "AbortError");
 
-function restMs(jobs: readonly Job[], times: Times, now: number): number {
+function restMs(jobs: readonly Job[], times: Times, now: number, lookMs = longestRestMs): number {
   const dues = jobs.flatMap((job) => (job.enabled ? (times.next(job.schedule, now) ?? []) : []));
   return Math.max(50, Math.min(lookMs, ...dues.map((due) => due - now)));
 }

@@ -61,7 +61,10 @@ export function logsIn(dir: string): readonly string[] {
 
 /** Where a session's files are. Answers for a key never change while the process runs. */
 export interface SessionFiles {
+  /** Holds documents and logs, and what is kept about all of them. */
   readonly dir: string;
+  /** Holds the sessions' folders. */
+  readonly foldersDir: string;
   documentPath(key: string): string;
   /** The last part of `documentPath`. */
   documentName(key: string): string;
@@ -72,7 +75,8 @@ export interface SessionFiles {
   kept(key: string): string;
 }
 
-export function createSessionFiles(dir: string): SessionFiles {
+/** `foldersDir`: where the sessions' folders are, if that is not where their documents are. */
+export function createSessionFiles(dir: string, foldersDir = dir): SessionFiles {
   const names = new Map<string, string>();
   const nameOf = (key: string): string => {
     const known = names.get(key);
@@ -84,11 +88,12 @@ export function createSessionFiles(dir: string): SessionFiles {
   };
   return {
     dir,
+    foldersDir,
     documentPath: (key) => join(dir, `${nameOf(key)}${documentSuffix}`),
     documentName: (key) => `${nameOf(key)}${documentSuffix}`,
     logPath: (key) => join(dir, `${nameOf(key)}${logSuffix}`),
-    folder: (key) => join(dir, nameOf(key)),
-    kept: (key) => join(dir, ".kept", nameOf(key)),
+    folder: (key) => join(foldersDir, nameOf(key)),
+    kept: (key) => join(foldersDir, ".kept", nameOf(key)),
   };
 }
 

@@ -149,15 +149,14 @@ function wantedAfter(wanted: WantedModel, { key, to }: Payload<"settings_changed
 }
 
 export function summaryOf(session: ResidentSession): SessionSummary {
-  const { title, summary, messageCount, lastMessage } = session.document;
+  const { title, summary, messageCount, lastMessage, lastMessageAt } = session.document;
   return {
     key: session.key,
     ...(title === undefined ? {} : { title }),
     ...(summary === undefined ? {} : { summary }),
     messageCount,
-    ...(lastMessage === undefined
-      ? {}
-      : { lastMessageAt: lastMessage.timestamp, lastMessage: lastMessage.content.slice(0, 200) }),
+    ...(lastMessageAt === undefined ? {} : { lastMessageAt }),
+    ...(lastMessage === undefined ? {} : { lastMessage: lastMessage.content.slice(0, 200) }),
   };
 }
 

@@ -1,53 +1,31 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Engine } from "../engine/engine.js";
 import { EngineError, messageOf } from "../errors.js";
-import type { EventConsumer } from "../events/bus/system-bus.js";
 import { typesWhere } from "../events/catalogue.js";
 import { type GatewayEvent, isStored } from "../events/event.js";
 import type { PlanState } from "../events/folds/plan.js";
-import type { Logger } from "../log.js";
+import { isDeletedElsewhere } from "./changed-sessions.js";
 import { readDocument } from "./document/document-file.js";
 import { DocumentKeeper } from "./document/document-keeper.js";
 import { type ExportFormat, exportOf, type SessionExport } from "./document/export.js";
-import { openStaleNotes, type StaleNotes } from "./document/stale-notes.js";
-import type { SessionFiles } from "./file-names.js";
+import { openStaleNotes, type StaleNotes, staleNotesName } from "./document/stale-notes.js";
 import { PackedSessions } from "./folds/packed-sessions.js";
 import { writePlanFile } from "./history/plan-file.js";
 import { SessionList, type SessionPage, type SessionsWanted } from "./list/session-list.js";
 import { keepFolds, type LoadPorts, loadSession, restoreFound } from "./load-session.js";
 import { removeFolders } from "./remove-folders.js";
 import { apply, type MutableSession, newSession, type ResidentSession, toStored } from "./resident-session.js";
-import { type MemoryLimits, ResidentSessions } from "./resident-sessions.js";
+import { ResidentSessions } from "./resident-sessions.js";
 import type { DocumentMessage, SessionDocument, SessionSummary } from "./session.js";
 import { SessionRepository, type StoredSession } from "./session-repository.js";
 import { createFileStorage } from "./storage/file.js";
 import { createStorageMark } from "./storage/mark.js";
 import type { StorageDriver } from "./storage/storage.js";
+import type { SessionStoreOptions } from "./store-options.js";
 
 /** Those that a log may keep, also where the configuration leaves details out of it. */
 const keptTypes = typesWhere(({ stored }) => stored);
 const quietMs = 1000;
-
-export interface SessionStoreOptions {
-  readonly engine: Pick<Engine, "events" | "append" | "lastSequence" | "deleteSession">;
-  readonly bus: EventConsumer;
-  readonly files: SessionFiles;
-  readonly log: Logger;
-  readonly recentSessions: () => readonly string[];
-  /** Where documents are; by default files beside the session logs. Closed with the store. */
-  readonly storage?: StorageDriver | undefined;
-  /** Tells this storage from every other one; none for the files. */
-  readonly storageId?: string | undefined;
-  /** Documents are written this long after a session's last change, large ones later. Default 1000. */
-  readonly quietMs?: number;
-  readonly memory?: MemoryLimits | undefined;
-  readonly now?: () => Date;
-  /** Throws when another process may write the documents too. */
-  readonly assertHeld?: (() => void) | undefined;
-  /** Called with the name of each boundary that is passed, so that a test can kill the process there. */
-  readonly onBoundary?: ((name: string) => void) | undefined;
-}
 
 /** Brings sessions into memory, keeps their documents in a storage, and lists them. */
 export class SessionStore implements AsyncDisposable {
@@ -59,6 +37,8 @@ export class SessionStore implements AsyncDisposable {
   readonly #documents: DocumentKeeper;
   readonly #deletions = new Map<string, Promise<void>>();
   readonly #stale: StaleNotes;
+  /** Sessions that other nodes have gone on with, and that are not in memory here: the next list looks at them. */
+  readonly #elsewhere = new Set<string>();
   /** Sessions with a document that waits to be written: what happens meanwhile will be in it. */
   readonly #waiting = new Set<string>();
   readonly #writing = new Set<Promise<void>>();
@@ -82,13 +62,13 @@ export class SessionStore implements AsyncDisposable {
       repository: this.#repository,
       mark: createStorageMark(files.dir, options.storageId),
       engine,
-      recentSessions: options.recentSessions,
+      changed: options.changed,
       dir: files.dir,
       log,
       assertHeld: options.assertHeld,
       read: (key) => this.#read(key),
     });
-    this.#stale = openStaleNotes(join(files.dir, ".stale"), log);
+    this.#stale = openStaleNotes(join(files.dir, staleNotesName), log);
     this.#unsubscribe = options.bus.on(keptTypes, (event) => this.#onEvent(event), { priority: 100 });
     this.#freshenTimer = setTimeout(() => void this.#freshen(), options.quietMs ?? quietMs).unref();
   }
@@ -196,6 +176,10 @@ export class SessionStore implements AsyncDisposable {
   async catchUp(): Promise<void> {
     await this.#freshen();
     await this.#documents.caughtUp();
+    if (this.#elsewhere.size === 0) return;
+    const keys = [...this.#elsewhere];
+    this.#elsewhere.clear();
+    await this.#documents.freshen(keys);
   }
 
   /** One sentence for people while documents cannot be stored. */
@@ -260,8 +244,17 @@ export class SessionStore implements AsyncDisposable {
   }
 
   #onEvent(event: GatewayEvent): void {
-    const session = this.#sessions.find(event.session_key)?.session;
-    if (session === undefined) return;
+    const { shared } = this.#options.changed;
+    const { session_key: key } = event;
+    if (shared !== undefined && isDeletedElsewhere(event, shared)) {
+      this.#forgetDeleted(key);
+      return;
+    }
+    const session = this.#sessions.find(key)?.session;
+    if (session === undefined) {
+      if (shared !== undefined) this.#elsewhere.add(key);
+      return;
+    }
     if (!isStored(event)) {
       // Told, but not kept in the log where the configuration leaves details out.
       if (event.type === "agent_state_changed") session.agentState = event.payload.to;
@@ -278,6 +271,14 @@ export class SessionStore implements AsyncDisposable {
     session.pace.note(event.payload);
     session.usedAt = Date.now();
     if (session.timer === undefined) this.#schedule(session);
+  }
+
+  /** Another node has deleted it, with its folders: here only what was made of it is left. A new life is read again. */
+  #forgetDeleted(key: string): void {
+    clearTimeout(this.#sessions.find(key)?.session.timer);
+    this.#sessions.delete(key);
+    this.#loading.packed.forget(key);
+    void this.#documents.write(key, () => undefined).then(() => this.#elsewhere.add(key));
   }
 
   #schedule(session: MutableSession): void {
@@ -368,7 +369,7 @@ export class SessionStore implements AsyncDisposable {
    */
   #freshen(): Promise<void> {
     this.#freshening ??= this.#documents
-      .freshen(new Set([...this.#stale.left, ...this.#options.recentSessions()]))
+      .freshen(new Set([...this.#stale.left, ...this.#options.changed.recentSessions()]))
       .then(() => {
         this.#isFresh = true;
         this.#forgetStale();

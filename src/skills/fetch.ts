@@ -4,6 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { messageOf, RequestError } from "../errors.js";
 import { linked } from "../util/async/linked.js";
+import { within } from "../util/async/within.js";
 import { isMissing } from "../util/error-code.js";
 import { programEnvironment } from "../util/program-environment.js";
 import { type TakeLimits, unzip } from "./unzip.js";
@@ -18,6 +19,8 @@ const settings: readonly string[] = [
   "core.symlinks=false",
   "core.fsmonitor=false",
   "submodule.recurse=false",
+  // What it leads to was not judged.
+  "http.followRedirects=false",
   "filter.lfs.smudge=",
   "filter.lfs.process=",
   "filter.lfs.required=false",
@@ -26,6 +29,16 @@ const settings: readonly string[] = [
 ];
 /** Without a terminal git cannot ask for a password there, and fails instead. */
 const alone = { detached: true };
+
+/** The addresses of a host that may be reached. @throws with a sentence for the person who named the place */
+export type Resolve = (host: string, port: number) => Promise<readonly { readonly address: string }[]>;
+
+/** What takes part in a fetch from elsewhere. */
+export interface FetchOptions {
+  readonly resolve: Resolve;
+  /** The name of a single file. */
+  readonly called?: string | undefined;
+}
 
 /** Where skills come from, as somebody writes it. */
 export type SkillOrigin =
@@ -57,15 +70,15 @@ export async function parseOrigin(text: string): Promise<SkillOrigin> {
 }
 
 /**
- * Brings what is there into an empty folder of ours, plain files only. `called`: the name of a single file.
+ * Brings what is there into an empty folder of ours, plain files only.
  *
  * @throws {RequestError} 400 with a sentence for the person who named the place
  */
 export async function fetchOrigin(
   origin: SkillOrigin,
   into: string,
+  { resolve, called }: FetchOptions,
   signal: AbortSignal,
-  called?: string,
 ): Promise<void> {
   await mkdir(into, { recursive: true });
   switch (origin.kind) {
@@ -77,7 +90,7 @@ export async function fetchOrigin(
       return await unzip(origin.path, into, limits);
     case "git": {
       const clone = `${into}.git`;
-      await cloneOnce(origin, clone, signal);
+      await cloneOnce(origin, clone, resolve, signal);
       const from = path.resolve(clone, origin.below ?? ".");
       const isInside = `${from}${path.sep}`.startsWith(`${clone}${path.sep}`);
       const isThere = isInside && (await stat(from).catch(() => undefined))?.isDirectory() === true;
@@ -93,14 +106,16 @@ export async function fetchOrigin(
 async function cloneOnce(
   { url, ref }: Extract<SkillOrigin, { readonly kind: "git" }>,
   into: string,
+  resolve: Resolve,
   signal: AbortSignal,
 ): Promise<void> {
   if (ref?.startsWith("-")) throw badRequest(`"${ref}" is not a branch.`);
+  const { href, pinned } = await within(reachable(url, resolve), { signal });
   const args = [
-    ...settings.flatMap((setting) => ["-c", setting]),
+    ...[...settings, ...pinned].flatMap((setting) => ["-c", setting]),
     ...["clone", "--quiet", "--depth", "1", "--no-tags", "--single-branch", "--template="],
     ...(ref === undefined ? [] : ["--branch", ref]),
-    ...["--", url, into],
+    ...["--", href, into],
   ];
   using limit = linked(signal, cloneMs);
   try {
@@ -110,9 +125,50 @@ async function cloneOnce(
     if (signal.aborted) throw signal.reason;
     if (isMissing(error))
       throw badRequest("git is not installed on this machine. Download the skill as a zip instead.");
-    const why = limit.signal.aborted ? `no end after ${cloneMs / 1000} s` : lastLine(error);
+    const why = limit.signal.aborted ? `no end after ${cloneMs / 1000} s` : whyOf(lastLine(error));
     throw badRequest(withoutPassword(`${url} cannot be cloned: ${why}`));
   }
+}
+
+const ports: Readonly<Record<string, number>> = { "https:": 443, "http:": 80, "ssh:": 22, "git:": 9418 };
+
+/**
+ * The address as git is to have it, and what binds git to the place that was judged: over HTTP it connects to just the addresses that were looked
+ * up, whatever a second look-up gives. Files of this machine are as any other folder.
+ *
+ * @throws {RequestError} 400 where it may not be reached
+ */
+async function reachable(
+  url: string,
+  resolve: Resolve,
+): Promise<{ readonly href: string; readonly pinned: readonly string[] }> {
+  const short = /^[\w.-]+@([\w.-]+):/.exec(url)?.[1];
+  if (short !== undefined) {
+    await judged(resolve, short, 22);
+    return { href: url, pinned: [] };
+  }
+  if (!URL.canParse(url)) throw badRequest(`${withoutPassword(url).slice(0, 200)} is not an address.`);
+  const { protocol, hostname, port, href } = new URL(url);
+  if (protocol === "file:") return { href: url, pinned: [] };
+  const number = port === "" ? (ports[protocol] ?? 0) : Number(port);
+  const found = await judged(resolve, hostname, number);
+  if (protocol !== "https:" && protocol !== "http:") return { href: url, pinned: [] };
+  const addresses = found.map(({ address }) => (address.includes(":") ? `[${address}]` : address)).join(",");
+  const isName = !hostname.startsWith("[") && !/^[\d.]+$/.test(hostname);
+  // As it was judged: the parsers of others read some forms in another way.
+  return { href, pinned: isName ? [`http.curloptResolve=${hostname}:${number}:${addresses}`] : [] };
+}
+
+async function judged(resolve: Resolve, host: string, port: number): ReturnType<Resolve> {
+  try {
+    return await resolve(host, port);
+  } catch (error) {
+    throw badRequest(messageOf(error));
+  }
+}
+
+function whyOf(said: string): string {
+  return /returned error: 30\d/.test(said) ? `${said}. It leads to another address: give that one` : said;
 }
 
 function withoutPassword(text: string): string {

@@ -6,6 +6,7 @@ import { ConfigError, messageOf } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
 import { readOnly } from "../util/files/real-path.js";
 import { replaceFile } from "../util/files/replace-file.js";
+import { Looks } from "./looks.js";
 import { type ParsedSkill, parseSkill } from "./parse.js";
 import { foldName, type Skill, type SkillSummary } from "./skill.js";
 import { type SkillFile, walkSkills } from "./walk.js";
@@ -65,57 +66,8 @@ interface Cached {
 }
 
 export function createSkills(options: SkillsOptions): Skills {
-  const roots: readonly { readonly folder: string; readonly source: SkillSummary["source"] }[] = [
-    { folder: path.join(options.workspace, "skills"), source: "workspace" },
-    { folder: options.bundled, source: "bundled" },
-    ...(options.enableGlobalSkills
-      ? [{ folder: path.join(options.userHome ?? homedir(), ".agents", "skills"), source: "user" as const }]
-      : []),
-  ];
-  const cache = new Map<string, Cached>();
-
-  const load = async (file: SkillFile): Promise<ParsedSkill> => {
-    const cached = cache.get(file.path);
-    if (cached?.stamp === file.stamp) return cached.parsed;
-    const parsed = await parseSkill(await readFile(file.path, { encoding: "utf8", flag: readOnly }));
-    cache.set(file.path, { stamp: file.stamp, parsed });
-    return parsed;
-  };
-
-  const find = async (): Promise<FoundSkills> => {
-    const problems: SkillProblem[] = [];
-    const report = (path: string, what: string) => problems.push({ path, sentence: `${path}: ${what}` });
-    const byName = new Map<string, Skill>();
-    const seenPaths = new Set<string>();
-    const isEnabled = await loadState(path.join(options.workspace, stateFile), report);
-    const walked = await Promise.all(roots.map(async (root) => ({ ...root, files: await walkSkills(root.folder) })));
-    for (const { source, files } of walked) {
-      for (const file of files) {
-        seenPaths.add(file.path);
-        const key = foldName(file.name);
-        const earlier = byName.get(key);
-        if (earlier !== undefined) {
-          if (earlier.source === source) report(file.path, `${earlier.path} has the same name and is used.`);
-          continue;
-        }
-        if (file.size > maxBytes) {
-          report(file.path, "larger than 1 MB, left out.");
-          continue;
-        }
-        try {
-          const skill = toSkill(file, source, await load(file), isEnabled);
-          if (skill.problem !== undefined) report(file.path, skill.problem);
-          byName.set(key, skill);
-        } catch (error) {
-          report(file.path, `cannot be read (${messageOf(error)}).`);
-        }
-      }
-    }
-    for (const known of cache.keys()) if (!seenPaths.has(known)) cache.delete(known);
-    const skills = [...byName.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, skill]) => skill);
-    return { skills, problems };
-  };
-
+  const files = new SkillFiles(options);
+  const find = (): Promise<FoundSkills> => files.find();
   return {
     find,
     async text(name) {
@@ -139,6 +91,79 @@ export function createSkills(options: SkillsOptions): Skills {
       return { name: skill.name, source, truncated, text: toText(skill) };
     },
   };
+}
+
+/** The files that skills are made of, and what they were at the last look. */
+class SkillFiles {
+  readonly #roots: readonly { readonly folder: string; readonly source: SkillSummary["source"] }[];
+  readonly #state: string;
+  readonly #parsed = new Map<string, Cached>();
+  #last: { readonly looks: Looks; readonly found: FoundSkills } | undefined;
+
+  constructor({ workspace, bundled, enableGlobalSkills, userHome = homedir() }: SkillsOptions) {
+    const user = { folder: path.join(userHome, ".agents", "skills"), source: "user" as const };
+    this.#roots = [
+      { folder: path.join(workspace, "skills"), source: "workspace" },
+      { folder: bundled, source: "bundled" },
+      ...(enableGlobalSkills ? [user] : []),
+    ];
+    this.#state = path.join(workspace, stateFile);
+  }
+
+  /** Every message asks, and hardly ever has anything changed. */
+  async find(): Promise<FoundSkills> {
+    if (this.#last?.looks.isUnchanged() === true) return this.#last.found;
+    const looks = new Looks();
+    const found = await this.#look(looks);
+    this.#last = { looks, found };
+    return found;
+  }
+
+  async #look(looks: Looks): Promise<FoundSkills> {
+    const problems: SkillProblem[] = [];
+    const report = (path: string, what: string) => problems.push({ path, sentence: `${path}: ${what}` });
+    const byName = new Map<string, Skill>();
+    const seenPaths = new Set<string>();
+    looks.at(this.#state);
+    const isEnabled = await loadState(this.#state, report);
+    const walked = await Promise.all(
+      this.#roots.map(async (root) => ({ ...root, files: await walkSkills(root.folder, looks) })),
+    );
+    for (const { source, files } of walked) {
+      for (const file of files) {
+        seenPaths.add(file.path);
+        const key = foldName(file.name);
+        const earlier = byName.get(key);
+        if (earlier !== undefined) {
+          if (earlier.source === source) report(file.path, `${earlier.path} has the same name and is used.`);
+          continue;
+        }
+        if (file.size > maxBytes) {
+          report(file.path, "larger than 1 MB, left out.");
+          continue;
+        }
+        try {
+          const skill = toSkill(file, source, await this.#load(file), isEnabled);
+          if (skill.problem !== undefined) report(file.path, skill.problem);
+          byName.set(key, skill);
+        } catch (error) {
+          looks.doubt();
+          report(file.path, `cannot be read (${messageOf(error)}).`);
+        }
+      }
+    }
+    for (const known of this.#parsed.keys()) if (!seenPaths.has(known)) this.#parsed.delete(known);
+    const skills = [...byName.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, skill]) => skill);
+    return { skills, problems };
+  }
+
+  async #load(file: SkillFile): Promise<ParsedSkill> {
+    const cached = this.#parsed.get(file.path);
+    if (cached?.stamp === file.stamp) return cached.parsed;
+    const parsed = await parseSkill(await readFile(file.path, { encoding: "utf8", flag: readOnly }));
+    this.#parsed.set(file.path, { stamp: file.stamp, parsed });
+    return parsed;
+  }
 }
 
 /** By the name of the file or folder first, then by the front matter's. */

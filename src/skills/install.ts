@@ -5,7 +5,7 @@ import { readOnly } from "../util/files/real-path.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { newId } from "../util/ids.js";
 import { trimEndWhere } from "../util/text/trim-where.js";
-import { fetchOrigin, parseOrigin } from "./fetch.js";
+import { fetchOrigin, parseOrigin, type Resolve } from "./fetch.js";
 import { parseSkill } from "./parse.js";
 import { isSkillName, validateSkill } from "./validate.js";
 import { walkSkills } from "./walk.js";
@@ -25,6 +25,7 @@ export interface InstallOptions {
   readonly only?: string | undefined;
   /** What its owner calls the file, where the path says something else. */
   readonly called?: string | undefined;
+  readonly resolve: Resolve;
 }
 
 const maxSkills = 50;
@@ -37,7 +38,7 @@ const maxSkills = 50;
  */
 export async function installSkills(
   source: string,
-  { workspace, replace, only, called }: InstallOptions,
+  { workspace, replace, only, called, resolve }: InstallOptions,
   signal: AbortSignal,
 ): Promise<readonly InstalledSkill[]> {
   const origin = await parseOrigin(source);
@@ -46,7 +47,7 @@ export async function installSkills(
   const staging = path.join(root, `.new-${newId("skill")}`);
   try {
     const fetched = path.join(staging, "fetched");
-    await fetchOrigin(origin, fetched, signal, called);
+    await fetchOrigin(origin, fetched, { resolve, called }, signal);
     const found = await skillsIn(fetched, nameOf(called ?? source));
     const wanted = only === undefined ? found : found.filter(({ name }) => name.toLowerCase() === only.toLowerCase());
     if (wanted.length === 0)

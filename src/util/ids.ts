@@ -1,11 +1,23 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash, randomFillSync } from "node:crypto";
+
+const idBytes = 10;
+/** Asking for random bytes costs the same for one id as for hundreds. */
+const pool = { bytes: Buffer.alloc(idBytes * 256), used: idBytes * 256 };
 
 /** A new id: `<prefix>_` and 20 hex digits. Prefixes in use: evt, msg, turn, agent, gw, out, call, exe, art. */
 export function newId(prefix: string): string {
-  // Node keeps random bytes for UUIDs ready, which makes this ten times cheaper than asking for ten bytes.
-  const random = randomUUID();
+  const { bytes } = pool;
+  if (pool.used === bytes.length) {
+    randomFillSync(bytes);
+    pool.used = 0;
+  }
+  const start = pool.used;
+  pool.used += idBytes;
+  // The marks of a random UUID, by which `isNewId` knows it.
+  bytes.writeUInt8((bytes.readUInt8(start + 6) & 0x0f) | 0x40, start + 6);
+  bytes.writeUInt8((bytes.readUInt8(start + 8) & 0x3f) | 0x80, start + 8);
   // What is joined is one piece. A template would be a chain of strings that takes three times the memory, and ids are kept in many places.
-  return [prefix, "_", random.slice(0, 8), random.slice(9, 13), random.slice(14, 18), random.slice(19, 23)].join("");
+  return [prefix, "_", bytes.toString("hex", start, pool.used)].join("");
 }
 
 /** The id that always comes from these parts: what is done again after a crash is known by it. Never looks like a new one. */

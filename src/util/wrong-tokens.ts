@@ -53,7 +53,7 @@ export class WrongTokens {
   #waiting = 0;
   #all: AllTries = { count: 0, tried: 0, since: 0, lastFrom: "" };
 
-  constructor(options: { readonly now?: () => number; readonly firstDelayMs?: number } = {}) {
+  constructor(options: { readonly now?: () => number; readonly firstDelayMs?: number | undefined } = {}) {
     this.#now = options.now ?? Date.now;
     this.#delayMs = options.firstDelayMs ?? firstDelayMs;
   }

@@ -8,12 +8,14 @@ import { createChatHead } from "./frame/chat-head.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";
 import { changeLanguage, createLanguageButton } from "./frame/language-button.js";
+import { Leaving } from "./frame/leaving.js";
 import type { Place } from "./frame/places/place.js";
 import { takeInvitation } from "./frame/places/route.js";
 import { Way } from "./frame/places/way.js";
 import { createRail, createSettingsList } from "./frame/rail.js";
 import { createShell, type Shell } from "./frame/shell.js";
 import { showKnown } from "./frame/show-known.js";
+import { SideLists } from "./frame/side-lists.js";
 import { signIn } from "./frame/sign-in.js";
 import { createStrangers } from "./frame/strangers.js";
 import { frameWords } from "./frame/words.js";
@@ -76,7 +78,7 @@ class App {
   readonly #palette: PaletteOpener;
   readonly #firstRun: FirstRun;
   readonly #rail: ReturnType<typeof createRail>;
-  readonly #settings: ReturnType<typeof createSettingsList>;
+  readonly #sides: SideLists;
   readonly #devices: DeviceButtons;
   readonly #presence = new PagePresence({
     api: this.#api,
@@ -86,13 +88,14 @@ class App {
   #isConnected = false;
   #invitation = takeInvitation();
   #isAsking = false;
+  readonly #leaving = new Leaving(() => this.#leave());
 
   constructor(kept: OutboxStore) {
     const store = this.#store;
     const onFailure = (error: unknown): void => this.#failed(error);
     this.#kept = kept;
     this.#http = createGatewayHttp(this.#api);
-    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => void this.#onSignedOut(), onFailure });
+    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => this.#leaving.begin(), onFailure });
     this.#connection = new Connection(this.#http, store, {
       onOpen: () => this.#onOpen(),
       onUnauthorized: onFailure,
@@ -142,8 +145,10 @@ class App {
       onFailure,
     });
     const openPane = (id: string): void => this.#goToPane(id);
-    this.#rail = createRail(panes, { openChats: () => this.#goToChats(), openPane });
-    this.#settings = createSettingsList(panes, openPane);
+    const openSettings = (): void => this.#sides.openSettings();
+    this.#rail = createRail(panes, { openChats: () => this.#goToChats(), openSettings, openPane });
+    const settings = createSettingsList(panes, openPane);
+    this.#sides = new SideLists(panes, { rail: this.#rail, chats: this.#chats.element, settings, openPane });
     new ReadMarks(store, () => this.#connection.client);
     this.#palette = this.#createPalette();
     this.#shell = this.#build();
@@ -162,14 +167,22 @@ class App {
       await this.#connection.readStatus();
       this.#devices.refresh();
     } catch (error) {
-      if (error instanceof Unauthorized) return this.#signIn();
+      if (error instanceof Unauthorized) {
+        // The next person who signs in must not find what was written here.
+        if (error.isSignedOut) await this.#kept.clear().catch(() => undefined);
+        return this.#signIn();
+      }
       // Not there yet: the connection goes on trying.
     }
     const place = this.#way.place ?? { kind: "chat", key: this.#chat.freshKey() };
     this.#connection.open();
     this.#way.settle(place);
-    if (place.kind === "chat") this.#conversation.focus();
+    this.#focusField();
     await this.#takeUp();
+  }
+
+  #focusField(): void {
+    if (this.#way.place?.kind === "chat" && document.activeElement === document.body) this.#conversation.focus();
   }
 
   /** What an earlier page could not send, or had begun to write. */
@@ -186,14 +199,14 @@ class App {
     this.#chats.element.append(
       h("div", { class: "pane-foot" }, this.#devices.element, createInstallButton(), createLanguageButton()),
     );
-    const side = [this.#rail.element, this.#chats.element, this.#settings.element];
-    const chatHead = createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key));
     return createShell({
-      side,
-      chatHead,
+      side: this.#sides.elements,
+      chatHead: createChatHead(this.#store, this.#api, (key) => this.#goToPane("timeline", key)),
       tools: [this.#palette.element],
       banners: this.#banners.element,
       conversation: this.#conversation.elements,
+      onDrawer: () => this.#sides.reset(),
+      onSettled: () => this.#focusField(),
     });
   }
 
@@ -277,9 +290,7 @@ class App {
 
   #showPlace(place: Place): void {
     const pane = place.kind === "pane" ? panes.find(({ id }) => id === place.id) : undefined;
-    this.#rail.show(pane);
-    this.#chats.element.hidden = place.kind === "pane" && pane?.area === "settings";
-    this.#settings.element.hidden = pane?.area !== "settings";
+    this.#sides.show(pane);
     if (place.kind === "chat") {
       this.#shell.showPane(undefined);
       this.#panes.clear();
@@ -288,7 +299,6 @@ class App {
       return;
     }
     this.#presence.say();
-    this.#settings.show(place.id);
     this.#shell.showPane(pane?.title() ?? frameWords.t("unknownPane"));
     void this.#panes.show(pane, place.argument);
   }
@@ -348,12 +358,14 @@ class App {
   }
 
   #failed(error: unknown): void {
-    if (error instanceof Unauthorized) void this.#signIn();
-    else this.#banners.showFailure(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof Unauthorized))
+      this.#banners.showFailure(error instanceof Error ? error.message : String(error));
+    else if (error.isSignedOut && !this.#isAsking) this.#leaving.begin();
+    else void this.#signIn();
   }
 
   async #signIn(): Promise<void> {
-    if (this.#isAsking) return;
+    if (this.#isAsking || this.#leaving.isUnderWay) return;
     this.#isAsking = true;
     this.#conceal();
     const invitation = this.#invitation;
@@ -378,10 +390,10 @@ class App {
   }
 
   /** What was written here goes with its writer. Whatever else the page holds goes with the reload. */
-  async #onSignedOut(): Promise<void> {
+  async #leave(): Promise<void> {
     this.#connection.close();
     this.#isConnected = false;
-    await Promise.allSettled([this.#kept.clear(), this.#onDevice.leave()]);
+    await Promise.allSettled([this.#kept.leave(), this.#onDevice.leave()]);
     this.#way.clear();
     location.reload();
   }

@@ -6,6 +6,7 @@ import { type Artifacts, createArtifacts } from "../tools/chat/artifacts.js";
 import { Releases } from "../util/async/releases.js";
 import { type Assistant, openAssistant } from "./assistant/assistant.js";
 import type { Channels } from "./assistant/channels.js";
+import { openSharedTurns } from "./assistant/cluster.js";
 import type { HeartbeatPorts } from "./background/heartbeat.js";
 import { startMemory } from "./background/memory.js";
 import { startNotices } from "./background/notices.js";
@@ -19,6 +20,7 @@ import { openTelemetry } from "./background/telemetry.js";
 import { type Core, openCore } from "./core/core.js";
 import { followConfig, followPart, openLiveConfig } from "./live/live.js";
 import { openOperations } from "./operations/operations.js";
+import { configChanged } from "./operations/settings.js";
 import { openStatus } from "./operations/status.js";
 import { type GatewayOptions, isWorking } from "./options.js";
 import { openMcp } from "./tools/mcp.js";
@@ -83,8 +85,8 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const live = openLiveConfig(options);
   const core = await openCore(options, releases, live);
   const assistant = await openAssistant(options, core, live);
-  const scheduled = await openSchedule(options, core, assistant, releases);
-  const { schedule } = scheduled;
+  await openSharedTurns(options, core, assistant.inbound, releases);
+  const { schedule, reports } = await openSchedule(options, core, assistant, releases);
   const tools = openTools(options, core, assistant, schedule, releases);
   const mcp = openMcp(options, core, assistant, releases);
   const doors: Door[] = [];
@@ -103,7 +105,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   startNotices(options, core, assistant, releases);
   await startPassingOn(options, core, assistant, presence, releases);
   await startRetries(options, core, assistant, releases);
-  const beats = { reports: scheduled.reports, deleteSession: api.deleteSession };
+  const beats = { reports, deleteSession: api.deleteSession };
   await followHeartbeat(options, core, assistant, beats, releases);
   // Its sessions take nothing until it is through.
   const resumed = resumeDeletions();
@@ -127,6 +129,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   };
   const lanes = new Lanes(options, core, assistant, status, hands);
   await followConfig(options, assistant.live, releases);
+  live.follow((names) => core.logEvent(configChanged(names, "gateway")));
   status.status.enter("ready");
   // Anyone who waits for the gateway hears about it first.
   setImmediate(mcp.start);

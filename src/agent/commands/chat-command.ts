@@ -20,6 +20,7 @@ export const commands = {
   new: "start a fresh conversation; the old one stays in the session's log",
   undo: "take back your last message and its answer; again to go further back",
   retry: "try the last answer again when it failed",
+  compact: "summarise what was said so far, so that answers need less of it",
   stop: "end the answer that is being worked on",
   approve: "allow what I asked to do; /approve always remembers it",
   deny: "do not allow what I asked to do",

@@ -1,6 +1,7 @@
 import { suggest } from "../../util/text/suggest.js";
 import { toFreshStart } from "../session-state.js";
 import { type ChatCommand, commands, type UnknownCommand } from "./chat-command.js";
+import { runCompactCommand } from "./compact.js";
 import { runModelCommand } from "./model.js";
 import { runPlanCommand } from "./plan.js";
 import { runRetryCommand } from "./retry.js";
@@ -34,6 +35,8 @@ export async function runCommand(command: ChatCommand | UnknownCommand, scope: C
       return undoLast(log, session, message, ports.chat.isOwner);
     case "retry":
       return runRetryCommand(scope);
+    case "compact":
+      return await runCompactCommand(scope);
     case "stop": {
       const stopped = await ports.tasks.stop(session.key);
       const what = stopped === 1 ? "one sub-agent" : `${stopped} sub-agents`;

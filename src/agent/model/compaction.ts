@@ -22,6 +22,8 @@ export interface Room {
   readonly chosen: ChosenModel;
   /** Tokens of system prompt and tools, estimated. */
   readonly overhead: number;
+  /** Somebody has asked for it: everything before the last turn goes, also where there is room for more. */
+  readonly isWished?: boolean;
 }
 
 /** Keeps conversations within what their model can read. */
@@ -67,7 +69,7 @@ export function createCompaction({ threshold, log }: CompactionOptions): Compact
       const { history, chosen } = room;
       const budget = budgetOf(chosen);
       const before = estimateRoom(room);
-      const gone = messagesToReplace(room, budget);
+      const gone = room.isWished === true ? olderPart(history).messages : messagesToReplace(room, budget);
       const counts = {
         original_message_count: history.size,
         estimated_tokens: before,
@@ -99,6 +101,12 @@ export function estimateRoom({ history, overhead }: Pick<Room, "history" | "over
   if (known === undefined) return plain;
   const factor = known.actual / (known.estimated + overhead);
   return Math.round(plain * Math.min(3, Math.max(0.5, factor)));
+}
+
+/** What is before the last turn. */
+export function olderPart(history: History): { readonly messages: number; readonly tokens: number } {
+  const { size = 0, tokens = 0 } = history.turns().at(-1) ?? {};
+  return { messages: history.size - size, tokens: history.tokens - tokens };
 }
 
 /** Whole turns from the beginning, so that what stays takes its part of the budget. The current turn always stays. */

@@ -1,5 +1,6 @@
 import type { ChosenModel } from "../../providers/provider.js";
 import { estimateTokens } from "../../util/text/estimate-tokens.js";
+import type { Toolbox } from "../ports.js";
 import type { TurnScope } from "../turn/scope.js";
 import type { TurnLog } from "../turn/turn-log.js";
 import type { Room } from "./compaction.js";
@@ -21,7 +22,7 @@ export function openRoom(
 ): RoomKeeper {
   const { ports, session } = scope;
   const { compaction } = ports.context;
-  const overhead = Math.ceil(estimateTokens(system)) + toolTokens(ports.tools.declarations());
+  const overhead = overheadOf(system, ports.tools);
   const roomOf = (chosen: ChosenModel): Room => ({
     history: session.history,
     currentTurnId: log.turnId,
@@ -62,6 +63,11 @@ export function openRoom(
       return need !== undefined && (await compress(room, need.estimated, need.budget));
     },
   };
+}
+
+/** Tokens that each request takes besides the conversation, estimated. */
+export function overheadOf(system: string, tools: Pick<Toolbox, "declarations">): number {
+  return Math.ceil(estimateTokens(system)) + toolTokens(tools.declarations());
 }
 
 type Declarations = ReturnType<TurnScope["ports"]["tools"]["declarations"]>;

@@ -56,6 +56,8 @@ export interface Reservation {
 }
 
 interface Entry extends OpenQuestion {
+  /** The turn that asks runs at another node. */
+  readonly isElsewhere: boolean;
   readonly take: (answer: Answer) => Promise<void>;
   state: "open" | "reserved" | "closed";
   /** The owner's chat that it was passed on to, as `channel:sender`. */
@@ -77,9 +79,15 @@ export class OpenQuestions {
   /** `take` makes an answer durable. Disposing closes the question; `endedAs` then says how, to an answer that comes late. */
   open(question: OpenQuestion, take: (answer: Answer) => Promise<void>): QuestionHandle {
     const id = question.asked.request_id;
-    const entry: Entry = { ...question, take, state: "open", alsoIn: undefined, onFree: undefined };
-    this.#entries.set(id, entry);
-    for (const watcher of [...this.#watchers]) watcher(id);
+    const entry: Entry = {
+      ...question,
+      take,
+      isElsewhere: false,
+      state: "open",
+      alsoIn: undefined,
+      onFree: undefined,
+    };
+    this.#add(id, entry);
     for (const listener of [...this.#listeners]) listener(question);
     return {
       close: (endedAs) => this.#close(id, entry, endedAs),
@@ -94,6 +102,32 @@ export class OpenQuestions {
           entry.onFree = resolve;
         }),
     };
+  }
+
+  /**
+   * Shows a question that a turn of another node asks: what people write here is taken as its answer, and goes there.
+   * Returns what ends it.
+   */
+  openElsewhere(question: OpenQuestion): () => void {
+    const id = question.asked.request_id;
+    const take = (): Promise<void> => Promise.reject(new Error(`The question ${id} is asked by another node`));
+    const common = { state: "open" as const, alsoIn: undefined, onFree: undefined };
+    const entry: Entry = { ...question, ...common, take, isElsewhere: true };
+    this.#add(id, entry);
+    return () => {
+      // How it has ended is known where it was asked.
+      if (this.#entries.get(id) === entry) this.#entries.delete(id);
+    };
+  }
+
+  /** True where another node has to take the answer. */
+  isElsewhere(requestId: string): boolean {
+    return this.#entries.get(requestId)?.isElsewhere === true;
+  }
+
+  /** True for one that a turn of this process asks, or has asked. */
+  isOwn(requestId: string): boolean {
+    return this.#entries.get(requestId)?.isElsewhere === false || this.#closed.has(requestId);
   }
 
   /** `listener` gets each question that opens, also those that an earlier process had asked. Returns the undo. */
@@ -244,6 +278,11 @@ export class OpenQuestions {
     return missing.length === 0
       ? undefined
       : { code: "bad_answer", reason: `A value is missing for ${missing.join(", ")}.` };
+  }
+
+  #add(id: string, entry: Entry): void {
+    this.#entries.set(id, entry);
+    for (const watcher of [...this.#watchers]) watcher(id);
   }
 
   #close(id: string, entry: Entry, endedAs: string): void {

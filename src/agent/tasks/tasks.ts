@@ -17,25 +17,19 @@ import { namesOf } from "../../util/text/untrusted.js";
 import { FamilySpending } from "../model/family-spending.js";
 import type { ModelSource, TaskCall, TaskKeeper } from "../ports.js";
 import type { RunningTurns } from "../turn/running-turns.js";
+import { KnownTasks } from "./known-tasks.js";
 import { briefMessage, reportMessage } from "./messages.js";
-import {
-  changeOf,
-  isOver,
-  labelOf,
-  parseTask,
-  readOutcome,
-  type TaskOutcome,
-  type TaskRecord,
-  toView,
-} from "./record.js";
+import { changeOf, isOver, labelOf, readOutcome, type TaskOutcome, type TaskRecord, toView } from "./record.js";
 import { createTaskSteps, type TaskSteps } from "./steps.js";
 
 export interface TaskOptions {
   readonly engine: Pick<Engine, "accept" | "append" | "waiting" | "events" | "lastSequence">;
   readonly records: Records;
+  /** Other nodes work on the same tasks. */
+  readonly isShared: boolean;
   readonly sessions: { open(key: string): Promise<ResidentSession>; exists(key: string): Promise<boolean> };
   readonly lives: Pick<SessionLives, "run">;
-  readonly running: Pick<RunningTurns, "stop">;
+  readonly running: Pick<RunningTurns, "stopAnywhere">;
   readonly models: Pick<ModelSource, "choose">;
   readonly isOwner: (channel: string, senderId: string) => boolean;
   /** How many of one session work at once, and how deep sub-agents may start others. */
@@ -50,6 +44,8 @@ type Wish = Parameters<ToolTasks["start"]>[0];
 const rememberedMs = 7 * 24 * 3600 * 1000;
 const rememberedPerParent = 20;
 const cancelLimitMs = 2000;
+/** Where there are other nodes, what has not ended is looked at so often. */
+const againMs = 10_000;
 
 /**
  * Sub-agents: each works in a session of its own, and what comes from it goes back to its parent as an accepted message.
@@ -68,30 +64,36 @@ const stepTypes = [
 
 export class Tasks implements TaskKeeper, AsyncDisposable {
   readonly #options: TaskOptions;
-  readonly #tasks = new Map<string, TaskRecord>();
+  readonly #tasks: KnownTasks;
   readonly #ended = new Map<string, (() => void)[]>();
   readonly #family = new FamilySpending();
   readonly #stopping = new AbortController();
   readonly #steps: TaskSteps;
   #unsubscribe: () => void = () => {};
+  #again: NodeJS.Timeout | undefined;
 
   constructor(options: TaskOptions) {
     this.#options = options;
     this.#steps = createTaskSteps(options.log, this.#stopping.signal);
-    for (const { value } of options.records.list()) {
-      const task = parseTask(value);
-      if (task !== undefined) this.#tasks.set(task.id, task);
-    }
+    this.#tasks = new KnownTasks(options.records, options.isShared);
   }
 
   /** To be called before any turn runs. Goes on, in the background, with what an earlier process has left. */
   start(bus: EventConsumer): void {
     this.#unsubscribe = bus.on(stepTypes, (event) => this.#onEvent(event));
     const old = this.#options.now() - rememberedMs;
-    for (const task of this.#tasks.values()) {
+    for (const task of this.#tasks.all()) {
       if (!isOver(task)) void this.#take(task, () => this.#resume(task));
       else if ((task.endedAt ?? 0) < old) this.#forget(task);
     }
+    if (this.#options.isShared) this.#again = setInterval(() => this.#lookAgain(), againMs).unref();
+  }
+
+  /** Goes on with what another node has begun: it may be gone, or what it saw has not come here. */
+  #lookAgain(): void {
+    const old = this.#options.now() - againMs;
+    for (const task of this.#tasks.all())
+      if (!isOver(task) && task.startedAt < old) void this.#take(task, () => this.#resume(task));
   }
 
   of(call: TaskCall): ToolTasks {
@@ -136,15 +138,14 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
    * step that is still under way writes nothing more of them.
    */
   async forget(sessionKey: string): Promise<void> {
-    const gone = [...this.#tasks.values()].filter(
-      ({ parentKey }) => parentKey === sessionKey || isBelow(parentKey, sessionKey),
-    );
-    for (const { id } of gone) this.#tasks.delete(id);
-    await Promise.all(gone.map(({ id }) => this.#options.records.delete(id)));
+    const all = this.#tasks.all();
+    const gone = all.filter(({ parentKey }) => parentKey === sessionKey || isBelow(parentKey, sessionKey));
+    await Promise.all(gone.map(({ id }) => this.#tasks.delete(id)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#unsubscribe();
+    clearInterval(this.#again);
     this.#stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
     await this.#steps.settled();
   }
@@ -178,13 +179,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
       message: brief,
       startedAt,
     };
-    this.#tasks.set(id, task);
-    try {
-      await this.#keep(task);
-    } catch (error) {
-      this.#tasks.delete(id);
-      throw error;
-    }
+    await this.#tasks.add(task);
     this.#forgetOldest(parentKey);
     await this.#take(task, () => this.#begin(task));
     return toView(task);
@@ -258,7 +253,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     if (!this.#tasks.has(task.id)) return;
     await this.#options.engine.append(task.parentKey, [changeOf(task, "running")], { durable: false });
     task.state = "running";
-    await this.#keep(task);
+    await this.#tasks.keep(task);
   }
 
   /**
@@ -308,7 +303,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     task.error = outcome.state === "failed" ? outcome.error : undefined;
     task.message = undefined;
     task.endedAt = now();
-    await this.#keep(task);
+    await this.#tasks.keep(task);
     for (const resolve of this.#ended.get(task.id) ?? []) resolve();
     this.#ended.delete(task.id);
   }
@@ -316,7 +311,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
   async #cancel(task: TaskRecord): Promise<void> {
     if (isOver(task)) return;
     task.wasCancelled = true;
-    await this.#keep(task);
+    await this.#tasks.keep(task);
     await this.stop(task.childKey);
     await this.#abort(task.childKey);
   }
@@ -324,14 +319,14 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
   /** Ends the session's turn, or the messages that wait in it when their turn comes. */
   async #abort(childKey: string): Promise<void> {
     const { engine, running, sessions } = this.#options;
-    if (running.stop(childKey, "abort")) return;
+    if (await running.stopAnywhere(childKey, "abort")) return;
     const { state } = (await sessions.open(childKey)).document;
     if (isClosed(state)) return;
     const payload = { from: state, to: "aborted", reason: "cancelled" };
     const aborted = draft("session_state_changed", payload, { source: "gateway" });
     await engine.append(childKey, [aborted], { durable: true });
     // One that has begun in between.
-    running.stop(childKey, "abort");
+    await running.stopAnywhere(childKey, "abort");
   }
 
   async #look(task: TaskRecord): Promise<ToolTask> {
@@ -354,12 +349,12 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
   }
 
   #below(parentKey: string): readonly TaskRecord[] {
-    return [...this.#tasks.values()].filter((task) => task.parentKey === parentKey);
+    return this.#tasks.all().filter((task) => task.parentKey === parentKey);
   }
 
   #openTaskIn(childKey: string): TaskRecord | undefined {
     if (depthOf(childKey) === 0) return undefined;
-    return [...this.#tasks.values()].find((task) => task.childKey === childKey && !isOver(task));
+    return this.#tasks.all().find((task) => task.childKey === childKey && !isOver(task));
   }
 
   /** One step after the other, as long as neither the task nor its sessions are deleted. */
@@ -370,12 +365,6 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
     return this.#steps.take(task.id, () => this.#options.lives.run(task.childKey, unlessGone));
   }
 
-  /** A step that a deletion did not wait for brings no record back. */
-  async #keep(task: TaskRecord): Promise<void> {
-    if (!this.#tasks.has(task.id)) return;
-    await this.#options.records.put(task.id, { ...task });
-  }
-
   #forgetOldest(parentKey: string): void {
     const over = this.#below(parentKey).filter(isOver);
     for (const task of over.toSorted((a, b) => b.startedAt - a.startedAt).slice(rememberedPerParent))
@@ -383,8 +372,7 @@ export class Tasks implements TaskKeeper, AsyncDisposable {
   }
 
   #forget({ id }: TaskRecord): void {
-    this.#tasks.delete(id);
-    this.#options.records.delete(id).catch((error: unknown) => {
+    this.#tasks.delete(id).catch((error: unknown) => {
       this.#options.log.warn(`An old sub-agent was not forgotten: ${messageOf(error)}`);
     });
   }

@@ -1,5 +1,6 @@
 import type { Exceeded } from "../../budgets/limits.js";
 import type { InboundMessage } from "../../bus/messages.js";
+import type { EventDraft } from "../../events/event.js";
 import { isClosed } from "../../events/folds/session-state.js";
 import type { ChosenModel } from "../../providers/provider.js";
 import type { ContextFiles } from "../model/context.js";
@@ -16,6 +17,12 @@ import { addedMessages, firstMessage } from "./user-message.js";
 export interface TurnContext {
   readonly files: ContextFiles;
   readonly skills: SkillSelection;
+}
+
+/** A turn that has begun. */
+export interface BegunTurn extends TurnContext {
+  /** The end of what it begins with, to be written with what comes next. */
+  readonly opening: EventDraft[];
 }
 
 /** An earlier attempt has put the message into the context. */
@@ -57,10 +64,10 @@ async function writeBegin({ scope, log, mailbox, earlier }: LiveTurn): Promise<v
 }
 
 /**
- * Gathers what the model is to see: what its sender wrote in quick succession, files, skills. Writes that the turn has
+ * Gathers what the model is to see: what its sender wrote in quick succession, files, skills. Tells that the turn has
  * begun, or goes on, and what its first messages look like to the model.
  */
-export async function beginTurn(turn: LiveTurn, message: InboundMessage): Promise<TurnContext> {
+export async function beginTurn(turn: LiveTurn, message: InboundMessage): Promise<BegunTurn> {
   const { scope, log, mailbox, earlier, interruption } = turn;
   const { ports, options, session } = scope;
   const burst = earlier === undefined ? await mailbox.takeBurst(options.quiet, interruption.signal) : [];
@@ -86,8 +93,7 @@ export async function beginTurn(turn: LiveTurn, message: InboundMessage): Promis
     hasBegun(turn) || retriedBy(turn)?.hasEntered === true || session.messages.entered.has(message.id);
   if (!isInContext) begin.push(...(await firstMessage(scope, log, message, skills, missingTools)));
   begin.push(...(await addedMessages(scope, log, burst, skills, 1)));
-  await log.append([...begin, ...states]);
-  return { files, skills };
+  return { files, skills, opening: [...begin, ...states] };
 }
 
 /** Later messages of the sender join here, so that the next model call sees them. */
@@ -95,12 +101,12 @@ export async function beginIteration(
   { scope, log, mailbox }: LiveTurn,
   iteration: number,
   chosen: ChosenModel,
-  selection: SkillSelection,
+  { skills: selection, opening }: BegunTurn,
 ): Promise<void> {
   const { machines, options } = scope;
   // Before the first call nothing joins: what was waiting already is a message of its own.
   const added = iteration === 1 ? [] : await mailbox.takeAdditions();
-  const drafts = await addedMessages(scope, log, added, selection, iteration);
+  const drafts = [...opening.splice(0), ...(await addedMessages(scope, log, added, selection, iteration))];
   if (added.length > 0) machines.feed({ kind: "messages_joined", messageIds: added.map((message) => message.id) });
   drafts.push(
     log.draft("turn_iteration_start", { iteration, max_iterations: options.maxIterations, model: chosen.label }),

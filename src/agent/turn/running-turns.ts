@@ -13,6 +13,7 @@ export class RunningTurns {
   readonly #turns = new Map<string, RunningTurn>();
   readonly #waiting = new Map<string, readonly (() => void)[]>();
   #isShutDown = false;
+  #others: (sessionKey: string, mode: StopMode) => Promise<boolean> = async () => false;
 
   begin(sessionKey: string, turn: RunningTurn): Disposable {
     this.#turns.set(sessionKey, turn);
@@ -55,6 +56,16 @@ export class RunningTurns {
     const turn = this.#turns.get(sessionKey);
     turn?.interrupt({ kind: "user", mode });
     return turn !== undefined;
+  }
+
+  /** Has the nodes asked that may have a turn which is not here. */
+  useOthers(stop: (sessionKey: string, mode: StopMode) => Promise<boolean>): void {
+    this.#others = stop;
+  }
+
+  /** The same where the turn may run at another node: there it has ended then, or soon will. */
+  async stopAnywhere(sessionKey: string, mode: StopMode): Promise<boolean> {
+    return this.stop(sessionKey, mode) || (await this.#others(sessionKey, mode));
   }
 
   /** Ends all turns without an end in the log, those that begin later included. */

@@ -34,24 +34,26 @@ export async function runTurn(scope: TurnScope, signal: AbortSignal): Promise<vo
 
 /** The message goes in; then model and tools take turns until the model has nothing more to call. */
 async function runLoop(turn: LiveTurn): Promise<LoopEnd> {
-  const { earlier, budget, interruption, scope } = turn;
+  const { earlier, budget, interruption, scope, log } = turn;
   const message = await withEdits(turn);
   if (message.change === "deleted" || isOutdated(turn)) return await dropTurn(turn);
   const exceeded = hasBegun(turn) ? undefined : budget.begin();
   if (exceeded !== undefined) return await refuseTurn(turn, exceeded);
 
   const tools = toolScope(turn, message);
-  const context = await beginTurn(turn, message);
+  const begun = await beginTurn(turn, message);
   const chain = await chooseModels(turn);
+  const pending = earlier?.pending ?? [];
+  if ("kind" in chain || pending.length > 0) await log.append(begun.opening.splice(0));
   if ("kind" in chain) return chain;
-  const model = new TurnModel(turn, chain, context);
-  if (earlier !== undefined && earlier.pending.length > 0)
-    await runToolCalls(earlier.pending, [], { ...tools, iteration: earlier.answers });
+  const model = new TurnModel(turn, chain, begun);
+  if (earlier !== undefined && pending.length > 0)
+    await runToolCalls(pending, [], { ...tools, iteration: earlier.answers });
 
   for (let iteration = (earlier?.answers ?? 0) + 1; iteration <= scope.options.maxIterations; iteration++) {
-    if (interruption.signal.aborted) return interruptedEnd(turn);
+    if (interruption.signal.aborted) break;
     const { first } = model;
-    await beginIteration(turn, iteration, first, context.skills);
+    await beginIteration(turn, iteration, first, begun);
     const answer = await model.ask(first, iteration);
     if ("kind" in answer) return answer;
     const calls = callsIn(answer);
@@ -62,6 +64,7 @@ async function runLoop(turn: LiveTurn): Promise<LoopEnd> {
       { ...tools, iteration },
     );
   }
+  await log.append(begun.opening.splice(0));
   return interruption.signal.aborted ? interruptedEnd(turn) : limitEnd(turn);
 }
 

@@ -2,6 +2,7 @@ import type { Records } from "../../engine/engine.js";
 import { messageOf } from "../../errors.js";
 import type { EventConsumer } from "../../events/bus/system-bus.js";
 import type { EventType } from "../../events/catalogue.js";
+import { inboxEvents } from "../../events/inbox-events.js";
 import type { Logger } from "../../log.js";
 import type { PushContent, PushOutcome } from "../../push/send.js";
 import type { Subscription, Subscriptions } from "../../push/subscriptions.js";
@@ -25,17 +26,8 @@ export interface InboxPushPorts {
   readonly log: Logger;
 }
 
-/** Events after which something else may wait for a person. */
-const causes: readonly EventType[] = [
-  "human_input_asked",
-  "human_input_answered",
-  "schedule_run_changed",
-  "outbound_delivery_changed",
-  "turn_execution_failed",
-  "error_occurred",
-  "session_state_changed",
-  "settings_changed",
-];
+/** Strangers come and go with settings of the gateway. */
+const causes: readonly EventType[] = [...inboxEvents, "settings_changed"];
 
 /** What comes together is looked at once. */
 const pauseMs = 300;

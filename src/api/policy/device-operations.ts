@@ -41,6 +41,7 @@ export function createDeviceOperations(
     },
     find: (secret, visit) => devices.find(secret, visit),
     isKnown: (id) => devices.isKnown(id),
+    wasSignedOut: (secret) => devices.wasSignedOut(secret),
     onRemoved: (listener) => devices.onRemoved(listener),
   };
 }

@@ -18,6 +18,8 @@ export interface DevicesApi {
   /** The device with this secret. `isRenewed`: its days count from now again. */
   find(secret: string, visit: Visit): Promise<{ readonly device: Device; readonly isRenewed: boolean } | undefined>;
   isKnown(id: string): boolean;
+  /** Somebody has signed out the device that had this secret. */
+  wasSignedOut(secret: string): boolean;
   /** `listener` gets the id of each device that is signed out, at once. Returns the undo. */
   onRemoved(listener: (id: string) => void): () => void;
 }

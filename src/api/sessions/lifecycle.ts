@@ -6,15 +6,17 @@ import { draft, type StoredEvent } from "../../events/event.js";
 import { isClosed } from "../../events/folds/session-state.js";
 import { forkLog } from "../../events/fork-log.js";
 import type { SessionStore } from "../../sessions/session-store.js";
+import { cutText } from "../../util/text/cut-text.js";
 import type { SendRequest } from "../messages/messages-api.js";
 import { endOfTurn } from "../turns/end-of-turn.js";
 import { assertSession } from "./assert-session.js";
+import { maxTitleChars, titleEvent } from "./beginning.js";
 import type { SessionsApi } from "./sessions-api.js";
 
 export interface LifecyclePorts {
   readonly engine: Pick<Engine, "append" | "events" | "waiting">;
-  readonly sessions: Pick<SessionStore, "open" | "exists">;
-  readonly running: Pick<RunningTurns, "stop" | "ended">;
+  readonly sessions: Pick<SessionStore, "open" | "exists" | "keys" | "summaries">;
+  readonly running: Pick<RunningTurns, "stopAnywhere" | "ended">;
   /** True for a message that begins a fresh conversation. */
   readonly isFreshStart: (content: string) => boolean;
   /** A copy is one transaction: all of it, or nothing. Default 64 MB. */
@@ -30,6 +32,7 @@ export interface Lifecycle {
 }
 
 const pageSize = 1000;
+const forkPrefix = "webui:fork-";
 
 /** What ends a session, or begins another one from it. */
 export function createLifecycle(ports: LifecyclePorts): Lifecycle {
@@ -50,7 +53,7 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
       const before = await stateOf(key);
       if (isClosed(before)) throw wrongState(key, before, "it cannot be aborted");
       // The turn writes the change of state with its end. Where it does not come to that, it finds the change written.
-      if (running.stop(key, "abort")) await endOfTurn(running, key);
+      if (await running.stopAnywhere(key, "abort")) await endOfTurn(running, key);
       if ((await stateOf(key)) === "active") await change(key, "active", "aborted");
       const after = await stateOf(key);
       if (after !== "aborted") throw wrongState(key, after, "there is nothing to abort");
@@ -78,7 +81,9 @@ export function createLifecycle(ports: LifecyclePorts): Lifecycle {
       const copy = await freeKey(sessions);
       await sessions.open(copy);
       const forkedFrom = { key, seq };
-      await engine.append(copy, forkLog(events, forkedFrom), { durable: true });
+      const title = await copyTitle(sessions, document.title);
+      const drafts = [...forkLog(events, forkedFrom), ...(title === undefined ? [] : [titleEvent(title)])];
+      await engine.append(copy, drafts, { durable: true });
       return { key: copy, forkedFrom };
     },
 
@@ -103,9 +108,30 @@ function wrongState(key: string, state: string, what: string): RequestError {
   return new RequestError(`${key} is ${state}: ${what}`, { status: 409, code: "wrong_state", state });
 }
 
+/**
+ * The title with the next number that no other copy of it has. As if a person had given it: the model would call the copy
+ * as it has called the other. One without a title gets its own in time.
+ */
+async function copyTitle(sessions: LifecyclePorts["sessions"], title: string | undefined): Promise<string | undefined> {
+  if (title === undefined) return undefined;
+  const { name, number } = numbered(title);
+  const copies = await sessions.summaries(await sessions.keys((key) => key.startsWith(forkPrefix)));
+  const taken = [...copies.values()].flatMap((other) => {
+    const found = numbered(other.title ?? "");
+    return found.name === name ? [found.number] : [];
+  });
+  const suffix = ` (${Math.max(number, ...taken) + 1})`;
+  return cutText(name, maxTitleChars - suffix.length) + suffix;
+}
+
+function numbered(title: string): { readonly name: string; readonly number: number } {
+  const [, name = title, number = "1"] = /^(.*\S) \(([1-9]\d{0,3})\)$/s.exec(title) ?? [];
+  return { name, number: Number(number) };
+}
+
 async function freeKey(sessions: LifecyclePorts["sessions"]): Promise<string> {
   for (;;) {
-    const key = `webui:fork-${randomBytes(4).toString("hex")}`;
+    const key = `${forkPrefix}${randomBytes(4).toString("hex")}`;
     if (!(await sessions.exists(key))) return key;
   }
 }

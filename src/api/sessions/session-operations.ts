@@ -73,7 +73,7 @@ export function createSessionOperations(ports: SessionPorts): SessionsApi {
     async stopTurn(key) {
       await assertSession(sessions, key);
       // The turn stops what it has started; without one there may still be sub-agents at work.
-      return { stopped: running.stop(key, "stop") || (await tasks.stop(key)) > 0 };
+      return { stopped: (await running.stopAnywhere(key, "stop")) || (await tasks.stop(key)) > 0 };
     },
     retryTurn: (wanted) => retryTurn(ports, wanted, "person"),
     abortSession: (key) => lifecycle.abort(key),

@@ -1,4 +1,6 @@
 import type { SetUpField, Words } from "../../channels/platform.js";
+import type { SettingView } from "../../config/settings/setting-view.js";
+
 /** A file that steers the assistant, or holds its memory. */
 export interface WorkspaceFile {
   readonly name: string;
@@ -23,30 +25,6 @@ export interface SettingsView {
   readonly problems: readonly string[];
   /** After a change: where the file is as it was before. */
   readonly backup?: string | undefined;
-}
-
-/** A variable that a value is made of, or that goes before it. */
-export interface VariableView {
-  readonly name: string;
-  readonly from: "environment" | "secrets.json" | "nowhere";
-}
-
-/** One key of the config: what it may be, what the file says, and what counts. */
-export interface SettingView {
-  readonly path: readonly string[];
-  /** JSON schema of its value, with `description`, `default` and `unit` where there are any. */
-  readonly schema: Json;
-  /** Its value is written, and never shown: stars are used instead. */
-  readonly isSecret: boolean;
-  /** When a change counts. */
-  readonly effect: "now" | "restart";
-  /** It cannot be changed here: only in the file, or only where `gateway.token` is set. */
-  readonly locked?: "file" | "token" | undefined;
-  /** Where the value comes from that counts. */
-  readonly source: "file" | "environment" | "default";
-  /** As the file says it; absent where it says nothing. */
-  readonly value?: unknown;
-  readonly variables: readonly VariableView[];
 }
 
 /** Everything that the config can hold, with what the file says about it. */

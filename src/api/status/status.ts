@@ -6,7 +6,7 @@ import { type ChatsAtWork, findStuckChats } from "./stuck-chats.js";
 import { findUndelivered } from "./undelivered.js";
 
 /** What stays the same as long as the gateway runs. */
-export type StatusFacts = Pick<GatewayStatus, "version" | "instanceId" | "home" | "workspace" | "missing">;
+export type StatusFacts = Pick<GatewayStatus, "version" | "instanceId" | "home" | "workspace" | "missing" | "engine">;
 
 export interface StatusPorts {
   readonly facts: StatusFacts;

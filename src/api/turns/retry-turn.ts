@@ -38,6 +38,11 @@ export async function retryTurn(
   if (!maySpeak(message)) throw refused("not_allowed", `Who had asked in ${sessionKey} may not talk there any more.`);
   const status = await again(message, async () => {
     await assertSession(sessions, sessionKey);
+    const { retries: present } = await sessions.open(sessionKey);
+    // The same wish has come twice at once: the second one changes nothing.
+    if (present.asked?.of === turnId && present.asked.messageId === message.id) return;
+    const now = whyNotAgain(present, turnId);
+    if (now !== undefined) throw refused(now.code, now.sentence);
     if ((await engine.waiting("inbound", sessionKey)).length === 0) return;
     throw refused("turn_running", `${sessionKey} is at work on something else. Wait until that has ended.`);
   });

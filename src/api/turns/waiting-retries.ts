@@ -30,11 +30,14 @@ interface Asked {
   times: number;
   /** Unix ms. */
   nextAt: number;
+  /** It did not even answer what costs nothing: that it does so again says that it is back. */
+  wasAway: boolean;
 }
 
 /**
  * Tries failed turns again once their provider answers: when another answer of it comes, or when it answers a question
- * that costs nothing, which is asked again and again with growing pauses. Of several turns one goes first, and the others
+ * that costs nothing, which is asked again and again with growing pauses. One that answers that all the time, and is
+ * overloaded, has to answer truly. Of several turns one goes first, and the others
  * follow its answer. What waits is in records, so that it outlives the process.
  */
 export class WaitingRetries {
@@ -61,8 +64,8 @@ export class WaitingRetries {
       }),
     ];
     try {
-      // What an earlier process has left is asked about at once.
-      for (const { provider } of this.#all()) this.#asked.set(provider, { times: 0, nextAt: 0 });
+      // What an earlier process has left is asked about at once. Nobody knows what it has seen.
+      for (const { provider } of this.#all()) this.#asked.set(provider, { times: 0, nextAt: 0, wasAway: true });
       while (!signal.aborted) await this.#round(signal);
     } finally {
       for (const unsubscribe of undo) unsubscribe();
@@ -93,7 +96,7 @@ export class WaitingRetries {
   async #tryFor(provider: string, turns: readonly Waiting[], signal: AbortSignal): Promise<void> {
     const { firstMs, answers } = this.#ports;
     const now = Date.now();
-    const asked = this.#asked.get(provider) ?? { times: 0, nextAt: now + jittered(firstMs) };
+    const asked = this.#asked.get(provider) ?? { times: 0, nextAt: now + jittered(firstMs), wasAway: false };
     this.#asked.set(provider, asked);
     const due = turns.filter(({ after }) => after <= now);
     if (this.#back.delete(provider)) {
@@ -101,9 +104,15 @@ export class WaitingRetries {
       return;
     }
     if (asked.nextAt > now) return;
-    const [first] = due;
-    const isThere = first === undefined ? false : await answers(provider, signal);
-    if (first !== undefined && (isThere ?? asked.times >= blindAfter)) await this.#try(first);
+    if (due.length > 0) {
+      const isThere = await answers(provider, signal);
+      const first = due.find(({ blindAt = 0 }) => asked.wasAway || blindAt <= now);
+      if (isThere === false) asked.wasAway = true;
+      else if (first !== undefined && (isThere ?? asked.times >= blindAfter)) {
+        asked.wasAway = false;
+        await this.#try(first);
+      }
+    }
     asked.times += 1;
     asked.nextAt = Date.now() + jittered(backoffMs(asked.times + 1, { firstMs, longestMs }));
   }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Imports, Platform, SetUp } from "../platform.js";
 import { botToken, numericPerson, ownServer, whoMayTalk } from "../set-up.js";
-import { type DiscordSection, discord, discordMeanings } from "./section.js";
+import { type DiscordSection, discord, discordLabels, discordMeanings } from "./section.js";
 
 const account = z.looseObject({ username: z.string() });
 
@@ -30,7 +30,7 @@ const discordImports: Imports = {
 };
 
 export const discordPlatform: Platform<DiscordSection> = {
-  words: { title: { en: "Discord", zh: "Discord" }, meanings: discordMeanings },
+  words: { title: { en: "Discord", zh: "Discord" }, labels: discordLabels, meanings: discordMeanings },
 
   section: discord,
 

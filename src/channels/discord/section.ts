@@ -16,6 +16,15 @@ export const discord = z.strictObject({
 
 export type DiscordSection = z.output<typeof discord>;
 
+/** What people call the keys, in English and in Chinese. */
+export const discordLabels: Readonly<Record<string, readonly [en: string, zh: string]>> = {
+  enabled: ["Connect to Discord", "连接 Discord"],
+  token: ["Token of the bot", "机器人的令牌"],
+  allowFrom: ["People who may write", "可以写消息的人"],
+  allowGroups: ["Server channels where it answers", "会回答的服务器频道"],
+  apiRoot: ["Proxy to reach Discord", "访问 Discord 的代理"],
+};
+
 /** What the keys mean, in Chinese. */
 export const discordMeanings: Readonly<Record<string, string>> = {
   enabled: "连接 Discord。",

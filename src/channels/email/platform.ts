@@ -1,9 +1,9 @@
 import type { Platform } from "../platform.js";
-import { type EmailSection, email, emailMeanings } from "./section.js";
+import { type EmailSection, email, emailLabels, emailMeanings } from "./section.js";
 import { emailImports, emailSetUp } from "./set-up.js";
 
 export const emailPlatform: Platform<EmailSection> = {
-  words: { title: { en: "Email", zh: "电子邮件" }, meanings: emailMeanings },
+  words: { title: { en: "Email", zh: "电子邮件" }, labels: emailLabels, meanings: emailMeanings },
 
   section: email,
 

@@ -88,6 +88,44 @@ export const email = z.strictObject({
 });
 export type EmailSection = z.output<typeof email>;
 
+/** What people call the keys, in English and in Chinese. */
+export const emailLabels: Readonly<Record<string, readonly [en: string, zh: string]>> = {
+  enabled: ["Connect to the mailbox", "连接邮箱"],
+  consentGranted: ["The owner of the mailbox agrees", "邮箱主人已同意"],
+  imapHost: ["Receiving: server", "收信：服务器"],
+  imapPort: ["Receiving: port", "收信：端口"],
+  imapUsername: ["Receiving: user name", "收信：用户名"],
+  imapPassword: ["Receiving: password", "收信：密码"],
+  imapMailbox: ["Receiving: folder", "收信：文件夹"],
+  imapUseSSL: ["Receiving: encrypted from the start", "收信：从一开始加密"],
+  imapUseTLS: ["Receiving: encrypted before the login", "收信：登录前加密"],
+  smtpHost: ["Sending: server", "发信：服务器"],
+  smtpPort: ["Sending: port", "发信：端口"],
+  smtpUsername: ["Sending: user name", "发信：用户名"],
+  smtpPassword: ["Sending: password", "发信：密码"],
+  smtpUseTLS: ["Sending: encrypted before the login", "发信：登录前加密"],
+  smtpUseSSL: ["Sending: encrypted from the start", "发信：从一开始加密"],
+  fromAddress: ["Address of the assistant", "助手的地址"],
+  accessToken: ["Login by OAuth2: token", "OAuth2 登录：令牌"],
+  accessTokenFile: ["Login by OAuth2: file with the token", "OAuth2 登录：令牌文件"],
+  "oauth.tokenUrl": ["Login by OAuth2: where tokens are renewed", "OAuth2 登录：更新令牌的地址"],
+  "oauth.clientId": ["Login by OAuth2: your application", "OAuth2 登录：您的应用"],
+  "oauth.clientSecret": ["Login by OAuth2: its secret", "OAuth2 登录：应用的密钥"],
+  "oauth.refreshToken": ["Login by OAuth2: token of your login", "OAuth2 登录：您登录的令牌"],
+  "oauth.scope": ["Login by OAuth2: what it is for", "OAuth2 登录：用途"],
+  tlsCaFile: ["File with more certificates", "更多证书的文件"],
+  allowFrom: ["Addresses that may write", "可以来信的地址"],
+  authservId: ["Name of your server in its checks", "您的服务器在验证结果中的名称"],
+  verifySender: ["Proof of who sent a mail", "发件人验证"],
+  session: ["What is one conversation", "什么算一个对话"],
+  autoReplyEnabled: ["Send answers by mail", "用邮件发送回复"],
+  pollIntervalSeconds: ["Look for new mail every", "查看新邮件的间隔"],
+  markSeen: ["Mark mail as read", "标为已读"],
+  sentMailbox: ["Folder for sent mail", "已发送文件夹"],
+  sentCopy: ["Copies of sent mail", "已发送邮件的副本"],
+  hourlyPerSender: ["Mails of one sender", "每个发件人的邮件数"],
+};
+
 /** What the keys mean, in Chinese. */
 export const emailMeanings: Readonly<Record<string, string>> = {
   enabled: "连接邮箱。",

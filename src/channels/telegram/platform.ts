@@ -1,9 +1,9 @@
 import type { Platform } from "../platform.js";
-import { type TelegramSection, telegram, telegramMeanings } from "./section.js";
+import { type TelegramSection, telegram, telegramLabels, telegramMeanings } from "./section.js";
 import { telegramImports, telegramSetUp } from "./set-up.js";
 
 export const telegramPlatform: Platform<TelegramSection> = {
-  words: { title: { en: "Telegram", zh: "Telegram" }, meanings: telegramMeanings },
+  words: { title: { en: "Telegram", zh: "Telegram" }, labels: telegramLabels, meanings: telegramMeanings },
 
   section: telegram,
 

@@ -38,6 +38,20 @@ export const telegram = z.strictObject({
 
 export type TelegramSection = z.output<typeof telegram>;
 
+/** What people call the keys, in English and in Chinese. */
+export const telegramLabels: Readonly<Record<string, readonly [en: string, zh: string]>> = {
+  enabled: ["Connect to Telegram", "连接 Telegram"],
+  token: ["Token of the bot", "机器人的令牌"],
+  allowFrom: ["People who may write", "可以写消息的人"],
+  allowGroups: ["Groups where it answers", "会回答的群组"],
+  proxy: ["Proxy to reach Telegram", "访问 Telegram 的代理"],
+  apiRoot: ["Bot API server of your own", "自己的 Bot API 服务器"],
+  "webhook.url": ["Webhook: public address", "Webhook：公开地址"],
+  "webhook.secret": ["Webhook: password", "Webhook：密码"],
+  "webhook.host": ["Webhook: address of this machine", "Webhook：本机地址"],
+  "webhook.port": ["Webhook: port of this machine", "Webhook：本机端口"],
+};
+
 /** What the keys mean, in Chinese. */
 export const telegramMeanings: Readonly<Record<string, string>> = {
   enabled: "连接 Telegram。",

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "../../log.js";
+import { Proxies } from "../../util/network/proxies.js";
 import { isSameSecret } from "../../util/same-secret.js";
 import { WrongTokens } from "../../util/wrong-tokens.js";
 import { chatName } from "./frames.js";
@@ -10,6 +11,10 @@ export interface DoorOptions {
   readonly allowOrigins: readonly string[];
   /** Who connects has to show it. Needed for any other host than loopback. */
   readonly token?: string | undefined;
+  /** Proxies that are believed when they name who has connected to them. */
+  readonly trustedProxies?: (() => readonly string[]) | undefined;
+  /** What the first wait of who shows wrong ones is. */
+  readonly firstDelayMs?: number | undefined;
   readonly log: Logger;
 }
 
@@ -22,10 +27,13 @@ export interface Refusal {
 /** Says who may connect. */
 export class Door {
   readonly #options: DoorOptions;
-  readonly #wrong = new WrongTokens();
+  readonly #wrong: WrongTokens;
+  readonly #proxies: Proxies;
 
   constructor(options: DoorOptions) {
     this.#options = options;
+    this.#wrong = new WrongTokens({ firstDelayMs: options.firstDelayMs });
+    this.#proxies = new Proxies(options.trustedProxies ?? (() => []));
   }
 
   /** Undefined: it may. `signal` ends the wait of one who has shown a wrong token. */
@@ -56,10 +64,10 @@ export class Door {
     const shown = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? query.get("token");
     const missing = { status: 401, why: "the token is missing or wrong" };
     if (shown === null) return missing;
-    const { remoteAddress } = request.socket;
-    if (this.#wrong.mayCompare(remoteAddress, token) && isSameSecret(shown, token)) return undefined;
-    const { lockedMs, isNew } = await this.#wrong.count(remoteAddress, signal);
-    if (isNew) log.warn("many wrong tokens came from one address: it is locked for some minutes", { remoteAddress });
+    const { address } = this.#proxies.sourceOf(request);
+    if (this.#wrong.mayCompare(address, token) && isSameSecret(shown, token)) return undefined;
+    const { lockedMs, isNew } = await this.#wrong.count(address, signal);
+    if (isNew) log.warn("many wrong tokens came from one address: it is locked for some minutes", { address });
     return lockedMs === undefined ? missing : { status: 429, why: "too many wrong tokens came from this address" };
   }
 }

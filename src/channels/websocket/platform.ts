@@ -1,9 +1,13 @@
 import { isLoopback } from "../../util/loopback.js";
 import type { Platform } from "../platform.js";
-import { type WebSocketSection, websocket, websocketMeanings } from "./section.js";
+import { type WebSocketSection, websocket, websocketLabels, websocketMeanings } from "./section.js";
 
 export const websocketPlatform: Platform<WebSocketSection> = {
-  words: { title: { en: "Other programs (WebSocket)", zh: "其他程序（WebSocket）" }, meanings: websocketMeanings },
+  words: {
+    title: { en: "Other programs (WebSocket)", zh: "其他程序（WebSocket）" },
+    labels: websocketLabels,
+    meanings: websocketMeanings,
+  },
 
   section: websocket,
 
@@ -12,9 +16,13 @@ export const websocketPlatform: Platform<WebSocketSection> = {
       ? `channels.websocket.host is ${host}, which others can reach, but channels.websocket.token is not set`
       : undefined,
 
-  async open(section, { context, log }) {
+  async open(section, { context, trustedProxies, isShared, log }) {
+    if (isShared === true)
+      return {
+        off: "its clients are connected to one gateway, and here any of several may have the answer for them",
+      };
     const { createWebSocketChannel } = await import("./websocket.js");
-    return { channel: createWebSocketChannel({ ...section, log }, context) };
+    return { channel: createWebSocketChannel({ ...section, trustedProxies, log }, context) };
   },
 
   checkup: {

@@ -25,6 +25,18 @@ export const websocket = z.strictObject({
 
 export type WebSocketSection = z.output<typeof websocket>;
 
+/** What people call the keys, in English and in Chinese. */
+export const websocketLabels: Readonly<Record<string, readonly [en: string, zh: string]>> = {
+  enabled: ["Let other programs connect", "允许其他程序连接"],
+  host: ["Address of the door", "入口的地址"],
+  port: ["Port of the door", "入口的端口"],
+  path: ["Path in the address", "地址中的路径"],
+  token: ["Password for programs", "程序的密码"],
+  allowOrigins: ["Web pages that may connect", "可以连接的网页"],
+  allowFrom: ["Who may write", "谁可以写消息"],
+  allowGroups: ["Groups where it answers", "会回答的群组"],
+};
+
 /** What the keys mean, in Chinese. */
 export const websocketMeanings: Readonly<Record<string, string>> = {
   enabled: "为其他程序打开入口。",

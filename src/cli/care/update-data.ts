@@ -16,12 +16,15 @@ export function dataOf(context: CommandContext, version: string): DataPort {
     async backup(file) {
       // It stays in the home, which holds the same secrets: with them it brings all of it back.
       const { config, placeholders } = await configOfBackup(context.loaded.path, true);
-      await withFiles(context, (files, signal, release) =>
-        makeBackup(
-          files,
-          { file, maxclaw: version, config, placeholders, hasSecrets: true, onStateDone: release },
-          signal,
-        ),
+      await withFiles(
+        context,
+        (files, signal, release) =>
+          makeBackup(
+            files,
+            { file, maxclaw: version, config, placeholders, hasSecrets: true, onStateDone: release },
+            signal,
+          ),
+        "files",
       );
     },
     async copyInto(folder, file) {

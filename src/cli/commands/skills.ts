@@ -78,12 +78,15 @@ function addInstall(skills: Command): void {
     .option("--force", "replace skills that are there already")
     .option("--json", "as JSON")
     .action(async (source: string, { skill, force, json }: InstallFlags) => {
-      const [{ findWorkspace }, { installInto }] = await Promise.all([
+      const [{ openContext }, { findWorkspace }, { installInto }] = await Promise.all([
+        import("../context.js"),
         import("../skill-files.js"),
         import("../../api/skill-files.js"),
       ]);
       const request = { source, only: skill, replace: force === true };
-      const installed = await installInto(await findWorkspace(), request, new AbortController().signal);
+      const { loaded } = await openContext();
+      const place = { workspace: await findWorkspace(), allow: loaded.config.tools.web.fetch.allow };
+      const installed = await installInto(place, request, new AbortController().signal);
       if (json) return printJson({ skills: installed });
       for (const { name, path, warnings } of installed) {
         print(`Installed ${name} in ${path}`);

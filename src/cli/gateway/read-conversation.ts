@@ -7,9 +7,13 @@ export async function readConversation(version: string, key: string) {
   const [{ openContext }, { withFiles }, { readStoredSession }] = await Promise.all([
     import("../context.js"),
     import("./with-files.js"),
-    import("../../offline/session.js"),
+    import("../../offline/sessions/session.js"),
   ]);
-  const stored = await withFiles(await openContext(), (files, signal) => readStoredSession(files, key, signal));
+  const context = await openContext();
+  const stored =
+    context.loaded.config.engine.kind === "embedded"
+      ? await withFiles(context, (files, signal) => readStoredSession(files, key, signal))
+      : undefined;
   // A conversation of the Go maxclaw that nobody has gone on with has no log yet.
   const read = () =>
     withClient(version, "look", (client) =>

@@ -34,6 +34,10 @@ export async function withClient<T>(
   return await action(connection.client, true);
 }
 
+export function nothingYet(home: string): string {
+  return `There is nothing at ${home} yet. Begin with: maxclaw onboard`;
+}
+
 /** Undefined where the home itself is used. @throws {CommandError} nothing is there that could be changed */
 async function copyToLookAt(
   context: CommandContext,
@@ -41,7 +45,7 @@ async function copyToLookAt(
 ): Promise<(CommandContext & AsyncDisposable) | undefined> {
   const { home } = context;
   const isThere = existsSync(home);
-  const begin = `There is nothing at ${home} yet. Begin with: maxclaw onboard`;
+  const begin = nothingYet(home);
   if (!isThere && purpose === "change") throw new CommandError(begin);
   if (purpose !== "look") return undefined;
   const { copyHome, whyNotWritable } = await import("../../offline/home-copy.js");

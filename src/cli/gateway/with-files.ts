@@ -11,13 +11,26 @@ const lostReason = z.object({ error: z.string() });
 /** What is done with the files. `release` says that they need not be still any longer. */
 type FilesAction<T> = (files: GatewayFiles, signal: AbortSignal, release: () => void) => Promise<T>;
 
+/** `conversations`: nothing can be done where they are in a database. `files`: with the others, then. */
+export type Wanted = "conversations" | "files";
+
 /**
  * Runs an action on the files of this home. A gateway that runs keeps them still meanwhile, and goes on with its work;
  * should it stop, the action's signal aborts.
  */
-export async function withFiles<T>(context: CommandContext, action: FilesAction<T>): Promise<T> {
+export async function withFiles<T>(
+  context: CommandContext,
+  action: FilesAction<T>,
+  wanted: Wanted = "conversations",
+): Promise<T> {
   const { home, loaded } = context;
   const files = { home, workspace: loaded.config.agents.defaults.workspace };
+  if (loaded.config.engine.kind !== "embedded") {
+    const { assertInFiles } = await import("./in-database.js");
+    if (wanted === "conversations") assertInFiles(loaded.config);
+    // No journal counts, and no lock is needed: what is copied is not written by the engine.
+    return await action({ ...files, segment: { path: "", bytes: 0 } }, new AbortController().signal, () => {});
+  }
   const [{ connectRunning }, { holderOf }] = await Promise.all([
     import("./connect.js"),
     import("../../offline/running-gateway.js"),

@@ -1,10 +1,14 @@
 import { z } from "zod";
 import type { Config } from "../../config/schema.js";
+import { databaseName } from "../../doctor/database-name.js";
 import { harmless, print } from "./output.js";
 
 const count = z.number().default(0);
 const status = z.object({
   version: z.string(),
+  engine: z
+    .object({ kind: z.string(), nodeId: z.string(), database: z.string().optional(), schema: z.string().optional() })
+    .optional(),
   state: z.string(),
   pid: z.number(),
   startedAt: z.string(),
@@ -53,6 +57,7 @@ export function printStatus(answer: unknown, address: string): void {
   const because = now.providerReason === undefined ? "" : `: ${harmless(now.providerReason)}`;
   print(`Model:     ${now.model} (${now.provider}${because})`);
   if (now.executionMode !== undefined) print(`Mode:      ${now.executionMode}`);
+  if (now.engine !== undefined) print(`Engine:    ${harmless(engineText(now.engine))}`);
   print(`Home:      ${now.home}`);
   print(`Workspace: ${now.workspace}`);
   print(now.channels.length === 0 ? "Channels:  none" : "Channels:");
@@ -71,11 +76,29 @@ export function printStatus(answer: unknown, address: string): void {
 }
 
 /** What the config says, where no gateway is running that could be asked. */
-export function printConfigured({ agents, channels }: Config): void {
+export function printConfigured({ agents, channels, engine: { kind, url, schema } }: Config): void {
   const on = Object.keys(channels);
   print(`Model:     ${agents.defaults.model ?? "none is chosen"}`);
   print(`Mode:      ${agents.defaults.executionMode}`);
   print(`Channels:  ${on.length === 0 ? "none is switched on" : on.join(", ")}`);
+  print(`Engine:    ${engineText({ kind, schema, database: databaseName(url) })}`);
+}
+
+/** What makes messages durable, and where. */
+export function engineText({
+  kind,
+  database,
+  schema,
+  nodeId,
+}: {
+  readonly kind: string;
+  readonly database?: string | undefined;
+  readonly schema?: string | undefined;
+  readonly nodeId?: string | undefined;
+}): string {
+  if (kind === "embedded") return "embedded, in files of this machine";
+  const node = nodeId === undefined ? "" : `, as node ${nodeId}`;
+  return `${kind} ${database ?? ""}, schema ${schema ?? ""}${node}`;
 }
 
 /** What the next start of the gateway does first. */

@@ -41,6 +41,7 @@ export class LiveConfig {
   readonly #log: Logger;
   readonly #owners: SettingOwner[] = [];
   readonly #inOrder = new InOrder();
+  readonly #followers: ((names: readonly string[]) => void)[] = [];
   #secrets: readonly string[];
   #loaded: LoadedConfig;
   #running: Config;
@@ -80,6 +81,11 @@ export class LiveConfig {
     this.#owners.push(owner);
   }
 
+  /** Calls back with the names of settings that are in force now, or wait for a restart, and when the file cannot be used or can again. */
+  follow(follower: (names: readonly string[]) => void): void {
+    this.#followers.push(follower);
+  }
+
   /** Whether a key that changes in the file counts without a restart. */
   takes(path: SettingPath): boolean {
     const isOwnedNow = (place: SettingPath): boolean => this.#owners.some((owner) => isOwned(owner, place));
@@ -92,8 +98,10 @@ export class LiveConfig {
   look(): Promise<ConfigState> {
     return this.#inOrder.run(async () => {
       const before = this.#state;
+      const running = this.#running;
       this.#state = await this.#next();
       this.#tell(before);
+      this.#callFollowers(running, before);
       return this.#state;
     });
   }
@@ -159,6 +167,14 @@ export class LiveConfig {
     if (inForce.length > 0)
       this.#log.info("the config has changed and is in force", { settings: inForce.map((place) => place.join(".")) });
     return failures.length === 0 ? undefined : failures.join(". ");
+  }
+
+  #callFollowers(running: Config, before: ConfigState): void {
+    const { restart, problem } = this.#state;
+    const taken = [...differences(running, this.#running)].map((place) => place.join("."));
+    const names = [...taken, ...restart.filter((name) => !before.restart.includes(name))];
+    if (names.length === 0 && problem === before.problem) return;
+    for (const follower of this.#followers) follower(names);
   }
 
   #tell(before: ConfigState): void {

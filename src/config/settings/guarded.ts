@@ -13,6 +13,7 @@ const guarded = [
   "policy",
   "gateway",
   "storage",
+  "engine",
   "mcpServers",
   "agents.defaults.workspace",
   "tools.exec",

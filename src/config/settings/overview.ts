@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { Words } from "../../channels/platform.js";
-import { isPlatformName, meaningInChinese, setUpOf, titleOf } from "../../channels/platforms.js";
+import { isPlatformName, setUpOf, titleOf, wordsOf } from "../../channels/platforms.js";
 import { plain } from "../../util/text/suggest.js";
 import { isSecretKey } from "../faults/wording.js";
 import { keysAt, schemaAt, valuePaths } from "../shape.js";
@@ -8,40 +7,7 @@ import { isObject, type JsonObject } from "../substitute.js";
 import { lockOf } from "./guarded.js";
 import { inside } from "./hide.js";
 import { jsonSchemaOfValue } from "./json-schema.js";
-
-/** A variable that a value is made of, or that goes before it. */
-export interface UsedVariable {
-  readonly name: string;
-  readonly from: "environment" | "secrets.json" | "nowhere";
-}
-
-/** One key of the config: what it may be, what the file says, and what counts. */
-export interface SettingView {
-  readonly path: readonly string[];
-  /** JSON schema of its value, with `description`, `default` and `unit` where there are any. */
-  readonly schema: JsonObject;
-  /** Its value is written, and never shown. */
-  readonly isSecret: boolean;
-  /** When a change counts. */
-  readonly effect: "now" | "restart";
-  /** It cannot be changed here: only in the file, or only where `gateway.token` is set. */
-  readonly locked?: "file" | "token" | undefined;
-  /** Where the value comes from that counts. */
-  readonly source: "file" | "environment" | "default";
-  /** As the file says it, with stars instead of secrets; absent where the file says nothing. */
-  readonly value?: unknown;
-  readonly variables: readonly UsedVariable[];
-  /** Of a channel's section. */
-  readonly channel?: ChannelWords | undefined;
-}
-
-export interface ChannelWords {
-  readonly title: Words;
-  /** What the key means in Chinese; `schema` says it in English. */
-  readonly meaning: string;
-  /** The page can set it up by asking. */
-  readonly isOffered: boolean;
-}
+import type { SettingView, UsedVariable } from "./setting-view.js";
 
 /** A key of the file that nobody here knows. It stays. */
 export interface UnknownSetting {
@@ -86,8 +52,8 @@ function settingKeys(): readonly SettingKey[] {
 
 function channelWords([first, name = "", ...key]: readonly string[]): Pick<SettingView, "channel"> {
   if (first !== "channels" || !isPlatformName(name)) return {};
-  const meaning = meaningInChinese(name, key.join(".")) ?? "";
-  return { channel: { title: titleOf(name), meaning, isOffered: setUpOf(name) !== undefined } };
+  const words = wordsOf(name, key.join("."));
+  return { channel: { title: titleOf(name), ...words, isOffered: setUpOf(name) !== undefined } };
 }
 
 function stateOf(path: readonly string[], ports: OverviewPorts): Omit<SettingView, keyof SettingKey> {

@@ -19,8 +19,9 @@ import { applied, assertSettable, editsFor } from "./edits.js";
 import { assertMayChange } from "./guarded.js";
 import { hasHidden, inside, withoutSecrets, withSecrets } from "./hide.js";
 import { faultOf, spelledAsIn } from "./one-setting.js";
-import { type SettingView, type UnknownSetting, unknownIn, viewsOf, writtenAt } from "./overview.js";
+import { type UnknownSetting, unknownIn, viewsOf, writtenAt } from "./overview.js";
 import { assertSecretsStay } from "./secrets-stay.js";
+import type { SettingView } from "./setting-view.js";
 
 export interface SettingsFileOptions {
   readonly home: string;
@@ -201,6 +202,8 @@ export class SettingsFile {
     try {
       const backup = await this.#keepCopy();
       await editConfig(this.path, edits);
+      // Anyone who sees the event reads what is in force.
+      await this.#options.live.look();
       this.#options.onChanged?.(edits.map(({ path }) => path.join(".")));
       return backup;
     } catch (error) {

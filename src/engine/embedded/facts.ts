@@ -1,5 +1,5 @@
 import type { DeadLetter, Engine, Records } from "../engine.js";
-import { frozenCopy } from "./files.js";
+import { frozenCopy } from "../frozen-copy.js";
 import type { Operation } from "./journal/operations.js";
 import type { Parts } from "./parts.js";
 import type { Store } from "./state.js";

@@ -34,6 +34,8 @@ export interface OpenedHome extends AsyncDisposable {
   readonly setAddress: (address: string) => void;
   /** See {@link EmbeddedEngine.recentSessions}. */
   readonly recentSessions: () => readonly string[];
+  /** Every session, and up to where its log reaches: where other nodes write too. */
+  readonly lastSequences?: (() => Promise<ReadonlyMap<string, number>>) | undefined;
   /** See {@link EmbeddedEngine.holdFiles}. Absent where the truth is not files. */
   readonly holdFiles?: (() => Promise<HeldFiles>) | undefined;
   /** See {@link EmbeddedEngine.thinLogs}. Absent where the truth is not files. */

@@ -1,4 +1,5 @@
 import type { Logger } from "../../log.js";
+import { Admission } from "../admission.js";
 import { knownLoss, recordDamage } from "./damage/damage-records.js";
 import { eventsInJournal } from "./damage/journal-events.js";
 import { JournalMarks } from "./damage/journal-mark.js";
@@ -6,7 +7,6 @@ import { raiseHomeFormat, thinnedFormat } from "./home-format.js";
 import { Journal } from "./journal/journal.js";
 import type { LoadedJournal } from "./journal/load.js";
 import { journalFolder } from "./journal/segment.js";
-import { Admission } from "./lanes/admission.js";
 import { defaultLaneLimits, type LaneLimits } from "./lanes/lane-room.js";
 import { Lanes } from "./lanes/lanes.js";
 import { Leases } from "./leases.js";

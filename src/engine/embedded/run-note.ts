@@ -23,7 +23,7 @@ export async function noteStart({ records, writer, journal }: Parts, boot: strin
   const before = runNote.safeParse(records.facts.get(kind)?.get(id)).data;
   const isAllThere = before !== undefined && (before.isStopped || (boot !== undefined && before.boot === boot));
   if (!isAllThere)
-    for (const { items } of records.work.lanes("outbound")) for (const item of items) item.mayHaveBegun = true;
+    for (const { items } of records.work.lanes("outbound")) for (const item of items) item.past = "unclear";
   writer.write([{ o: "put", kind, id, value: { ...(boot === undefined ? {} : { boot }), isStopped: false } }]);
   await journal.sync(false);
 }

@@ -141,15 +141,11 @@ export class Subscribers {
   }
 
   #routeOf(type: EventType, sessionKey: string): Route {
-    const group = this.#ofSession.get(sessionKey) ?? this.#toAll;
-    let route = group.routes.get(type);
-    if (route === undefined) {
-      const all = group === this.#toAll ? group.subscriptions : [...this.#toAll.subscriptions, ...group.subscriptions];
-      const subscriptions = inOrder(all.filter(({ types }) => types?.has(type) ?? true));
-      route = { subscriptions, isAwaited: subscriptions.some(({ isPatient }) => !isPatient) };
-      group.routes.set(type, route);
-    }
-    return route;
+    const toAll = routeIn(this.#toAll, type, toRoute);
+    const group = this.#ofSession.get(sessionKey);
+    if (group === undefined) return toAll;
+    // A session's own listeners come and go with its turns, and want few types.
+    return routeIn(group, type, (own) => (own.length === 0 ? toAll : toRoute([...toAll.subscriptions, ...own])));
   }
 
   #deliverOne(event: GatewayEvent): void {
@@ -168,6 +164,18 @@ export class Subscribers {
   #reportFault(event: GatewayEvent, error: unknown): void {
     this.#log.error("A subscriber failed", { event: event.type, event_id: event.event_id, error });
   }
+}
+
+function routeIn(group: Group, type: EventType, make: (own: Subscription[]) => Route): Route {
+  const known = group.routes.get(type);
+  if (known !== undefined) return known;
+  const route = make(group.subscriptions.filter(({ types }) => types?.has(type) ?? true));
+  group.routes.set(type, route);
+  return route;
+}
+
+function toRoute(subscriptions: Subscription[]): Route {
+  return { subscriptions: inOrder(subscriptions), isAwaited: subscriptions.some(({ isPatient }) => !isPatient) };
 }
 
 function inOrder(subscriptions: Subscription[]): Subscription[] {

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { category, connectionStates, count, deliveryStatuses, optionalText, spec, text } from "./spec.js";
 
+const hidden = { stored: false, goesTo: "nobody" } as const;
+
 /** The gateway itself, its connections and its deliveries. */
 export const gatewayEvents = {
   gateway_state_changed: spec("system", {
@@ -29,5 +31,8 @@ export const gatewayEvents = {
     platform_message_id: optionalText,
     error: optionalText,
   }),
+  /** What one node asks all others, and what the one says that has it. */
+  node_asked: spec("system", { call_id: text, name: text, body: z.unknown() }, hidden),
+  node_answered: spec("system", { call_id: text, result: z.unknown() }, hidden),
   error_occurred: spec("system", { code: text, category, message: text, recoverable: z.boolean(), scope: text }),
 } as const;

@@ -10,18 +10,23 @@ export interface WaitingTurn {
   readonly provider: string;
 }
 
-/** Unix ms: not before, and not later. */
+/** Unix ms. */
 export interface RetryTimes {
+  /** Not before. */
   readonly after: number;
+  /** Not later. */
   readonly until: number;
+  /** The provider answered, but not what it was asked: before this only another answer of its models says that it works again. */
+  readonly blindAt?: number | undefined;
 }
 
 const names = z.tuple([z.string(), z.string(), z.string()]);
-const times = z.object({ after: z.number(), until: z.number() });
+const times = z.object({ after: z.number(), until: z.number(), blindAt: z.number().optional() });
 
 /** The record as a count: it is written together with the end of the turn, or not at all. */
-export function waitingRetry({ sessionKey, turnId, provider }: WaitingTurn, { after, until }: RetryTimes) {
-  return { kind: waitingRetries, id: JSON.stringify([sessionKey, turnId, provider]), add: { after, until } };
+export function waitingRetry({ sessionKey, turnId, provider }: WaitingTurn, { after, until, blindAt }: RetryTimes) {
+  const add = { after, until, ...(blindAt === undefined ? {} : { blindAt }) };
+  return { kind: waitingRetries, id: JSON.stringify([sessionKey, turnId, provider]), add };
 }
 
 /** Undefined for what this version does not understand. */

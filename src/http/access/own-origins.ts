@@ -1,4 +1,4 @@
-import type { Source } from "./proxies.js";
+import type { Source } from "../../util/network/proxies.js";
 import type { Site } from "./site.js";
 
 /** Where the gateway's own page is, as a browser names it in Origin. */

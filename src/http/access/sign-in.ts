@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SignedIn } from "../../api/policy/devices-api.js";
 import { isLoopback } from "../../util/loopback.js";
+import type { Source } from "../../util/network/proxies.js";
 import type { Exchange } from "../exchange.js";
 import type { KnownDevice } from "../guard.js";
 import { browserName } from "./browser-name.js";
 import { cookieNameOf, cookieText } from "./cookies.js";
-import type { Source } from "./proxies.js";
 import type { Site } from "./site.js";
 
 /** Lets a device in with a fresh secret. The one that the browser had before is signed out. */

@@ -45,7 +45,11 @@ const stored = z.object({
 });
 type Stored = z.infer<typeof stored>;
 
+const left = z.object({ at: z.number() });
+
 const prefix = "device:";
+/** Begins the names of those that somebody has signed out. */
+const leftPrefix = "left:";
 const dayMs = 86_400_000;
 const renewAfterMs = 10 * 60_000;
 const mostDevices = 100;
@@ -94,14 +98,15 @@ export class Devices {
     if (!secretPattern.test(secret)) return undefined;
     await this.settle();
     const recordId = recordIdOf(secret);
-    const value = this.#read(recordId);
+    const shown = this.#read(recordId);
+    const value = shown ?? (await this.#readStored(recordId));
     if (value === undefined) return undefined;
     if (this.#isIdle(value)) {
       await this.#drop(recordId);
       return undefined;
     }
     const isRenewed = await this.#renew(recordId, value, visit);
-    const current = this.#read(recordId);
+    const current = shown === undefined ? value : this.#read(recordId);
     return current === undefined ? undefined : { device: toDevice(recordId, current), isRenewed };
   }
 
@@ -126,7 +131,18 @@ export class Devices {
   /** Signs it out. False: there is none. */
   async remove(id: string): Promise<boolean> {
     const recordId = this.#recordIdOf(id);
-    return recordId !== undefined && (await this.#drop(recordId));
+    if (recordId === undefined) return false;
+    // At once: it may be coming back at this moment, and asks why as soon as its connections end.
+    const noted = this.#records.put(leftIdOf(recordId), { at: this.#options.now() });
+    const [wasThere] = await Promise.all([this.#drop(recordId), noted]);
+    await this.#forgetLeft();
+    return wasThere;
+  }
+
+  /** Somebody has signed out the device that had this secret: it did not just stay away for too long. */
+  wasSignedOut(secret: string): boolean {
+    const recordId = recordIdOf(secret);
+    return this.#read(recordId) === undefined && left.safeParse(this.#records.get(leftIdOf(recordId))).success;
   }
 
   /** `listener` gets the id of each device that is signed out, at once. Returns the undo. */
@@ -149,7 +165,7 @@ export class Devices {
     if (await this.#print.isSame(this.#options.token)) return;
     for (const { id } of this.#records.list()) {
       if (id.startsWith(prefix)) await this.#drop(id);
-      else await this.#records.delete(id);
+      else if (!id.startsWith(leftPrefix)) await this.#records.delete(id);
     }
     await this.#print.keep(this.#options.token);
   }
@@ -173,6 +189,18 @@ export class Devices {
     }
   }
 
+  /** As long as a browser may come back with its cookie. */
+  async #forgetLeft(): Promise<void> {
+    const since = this.#options.now() - this.#options.idleDays() * dayMs;
+    const all = this.#records.list().flatMap(({ id, value }) => {
+      const { at } = (id.startsWith(leftPrefix) ? left.safeParse(value).data : undefined) ?? {};
+      return at === undefined ? [] : [{ id, at }];
+    });
+    const newestFirst = all.sort((a, b) => b.at - a.at);
+    for (const [place, { id, at }] of newestFirst.entries())
+      if (place >= mostDevices || at < since) await this.#records.delete(id);
+  }
+
   async #drop(recordId: string): Promise<boolean> {
     let wasThere = false;
     await this.#records.update(recordId, (value) => {
@@ -185,6 +213,11 @@ export class Devices {
 
   #read(recordId: string): Stored | undefined {
     return stored.safeParse(this.#records.get(recordId)).data;
+  }
+
+  /** Another node may have signed it in a moment ago. */
+  async #readStored(recordId: string): Promise<Stored | undefined> {
+    return stored.safeParse(await this.#records.update(recordId, (value) => value)).data;
   }
 
   #all(): readonly { readonly recordId: string; readonly value: Stored }[] {
@@ -208,6 +241,10 @@ export class Devices {
 
 function recordIdOf(secret: string): string {
   return prefix + createHash("sha256").update(secret).digest("hex");
+}
+
+function leftIdOf(recordId: string): string {
+  return leftPrefix + recordId.slice(prefix.length);
 }
 
 /** A part of the hash: enough to name it, and of no use to who wants to be it. */

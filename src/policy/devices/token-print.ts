@@ -18,11 +18,9 @@ export class TokenPrint {
 
   /** True also where there never was one. */
   async isSame(token: string | undefined): Promise<boolean> {
-    const kept = print.safeParse(this.#records.get(recordId)).data;
-    if (kept === undefined || token === undefined) return kept === undefined && token === undefined;
-    const hash = await hashOf(token, Buffer.from(kept.salt, "base64url"));
-    const before = Buffer.from(kept.hash, "base64url");
-    return hash.length === before.length && timingSafeEqual(hash, before);
+    if (await isOf(this.#records.get(recordId), token)) return true;
+    // Another node may have kept it a moment ago: by an older view this one would sign everybody out.
+    return await isOf(await this.#records.update(recordId, (value) => value), token);
   }
 
   async keep(token: string | undefined): Promise<void> {
@@ -31,6 +29,14 @@ export class TokenPrint {
     const hash = await hashOf(token, salt);
     await this.#records.put(recordId, { salt: salt.toString("base64url"), hash: hash.toString("base64url") });
   }
+}
+
+async function isOf(stored: unknown, token: string | undefined): Promise<boolean> {
+  const kept = print.safeParse(stored).data;
+  if (kept === undefined || token === undefined) return kept === undefined && token === undefined;
+  const hash = await hashOf(token, Buffer.from(kept.salt, "base64url"));
+  const before = Buffer.from(kept.hash, "base64url");
+  return hash.length === before.length && timingSafeEqual(hash, before);
 }
 
 function hashOf(token: string, salt: Buffer): Promise<Buffer> {

@@ -1,16 +1,17 @@
-import type { Anthropic } from "@anthropic-ai/sdk";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 import { createAdjustmentMemory } from "../adjustments.js";
 import { callModel, type HttpProviderOptions, secretsOf } from "../model-call.js";
 import type { Provider } from "../provider.js";
-import { fetchAnswer } from "../wire/refusal.js";
-import { toSdkHeaders } from "../wire/sdk-headers.js";
+import { askServer, type CallHeaders } from "../wire/refusal.js";
 import { defaultTimeLimits } from "../wire/timeouts.js";
 import { eventsOfWhole } from "./event.js";
 import { MessagesReader } from "./read-answer.js";
 import { toMessagesRequest } from "./request.js";
 
-/** Anthropic, or a server that speaks its messages API. The SDK is loaded at the first call. */
+/** The only one there is: what an answer looks like depends on it. https://docs.claude.com/en/api/versioning */
+const apiVersion = "2023-06-01";
+
+/** Anthropic, or a server that speaks its messages API. */
 export function createAnthropicProvider(options: HttpProviderOptions): Provider {
   const limits = { ...defaultTimeLimits, ...options.limits };
   const apiBase = toMessagesBase(options.apiBase);
@@ -20,21 +21,21 @@ export function createAnthropicProvider(options: HttpProviderOptions): Provider 
     secrets: secretsOf(options),
   };
   const memory = createAdjustmentMemory();
-  let client: Promise<Anthropic> | undefined;
+  const own = { "anthropic-version": apiVersion, ...authHeaders(options.apiKey, apiBase) };
+  const headers = { own, configured: options.headers };
 
   return {
     name: options.name,
     stream: (request, signal) =>
       memory.adjusting(request, async function* (known) {
-        client ??= openClient(options, apiBase, limits.totalMs);
-        const [sdk, body] = await Promise.all([client, toMessagesRequest(request, known)]);
+        const body = await toMessagesRequest(request, known);
         yield* callModel(
           {
             limits,
             failure,
             reader: new MessagesReader(),
             onUsage: request.onUsage,
-            send: (callSignal) => sdk.messages.create(body, { signal: callSignal }).asResponse(),
+            send: (callSignal) => askServer(`${apiBase}/v1/messages`, body, headers, callSignal),
             eventsOfWhole,
           },
           signal,
@@ -43,34 +44,14 @@ export function createAnthropicProvider(options: HttpProviderOptions): Provider 
   };
 }
 
-async function openClient(options: HttpProviderOptions, baseURL: string, totalMs: number): Promise<Anthropic> {
-  const { Anthropic } = await import("@anthropic-ai/sdk");
-  const apiKey = options.apiKey === "" ? undefined : options.apiKey;
-  return new Anthropic({
-    // What is not given here the SDK takes from ANTHROPIC_* variables, which belong to another address.
-    baseURL,
-    apiKey: apiKey ?? "none",
-    webhookKey: null,
-    defaultHeaders: toSdkHeaders(process.env.ANTHROPIC_CUSTOM_HEADERS, authHeaders(apiKey, baseURL), options.headers),
-    fetch: fetchAnswer,
-    // A redirect would carry the key to another address.
-    fetchOptions: { redirect: "manual" },
-    maxRetries: 0,
-    // The watch is stricter; this only keeps the SDK's own limit out of the way.
-    timeout: totalMs + 60_000,
-    logLevel: "off",
-    openTelemetry: false,
-  });
-}
-
 /** Other servers with this API read the key as a bearer token. */
-function authHeaders(apiKey: string | undefined, baseURL: string): Record<string, string | null> {
-  if (apiKey === undefined) return { "x-api-key": null, authorization: null };
+function authHeaders(apiKey: string | undefined, baseURL: string): CallHeaders {
+  if (apiKey === undefined || apiKey === "") return {};
   const isAnthropic = URL.canParse(baseURL) && new URL(baseURL).hostname === "api.anthropic.com";
-  return { "x-api-key": apiKey, authorization: isAnthropic ? null : `Bearer ${apiKey}` };
+  return { "x-api-key": apiKey, authorization: isAnthropic ? undefined : `Bearer ${apiKey}` };
 }
 
-/** The SDK adds `/v1/messages` itself; people write what they see in other tools. */
+/** People write what they see in other tools. */
 function toMessagesBase(apiBase: string): string {
   return withoutSlashes(apiBase)
     .replace(/(\/v1)?\/messages$/, "")

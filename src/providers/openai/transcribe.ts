@@ -1,6 +1,11 @@
+import { z } from "zod";
 import { messageOf } from "../../errors.js";
+import { linked } from "../../util/async/linked.js";
 import { readNoted } from "../../util/files/noted-file.js";
-import { openClient, toChatBase } from "./openai.js";
+import { whyUnreached } from "../../util/text/why-unreached.js";
+import { readErrorBody } from "../wire/error-body.js";
+import { beginningOf } from "../wire/refusal.js";
+import { toChatBase } from "./openai.js";
 
 export interface TranscriptionOptions {
   /** Default: OpenAI's. */
@@ -11,6 +16,7 @@ export interface TranscriptionOptions {
 
 const longestMs = 120_000;
 const maxBytes = 100 * 1024 * 1024;
+const answer = z.object({ text: z.string() });
 
 /**
  * The words of a recording, by `/audio/transcriptions` as OpenAI has it.
@@ -22,17 +28,24 @@ export async function transcribe(
   file: { readonly path: string; readonly filename: string; readonly mimeType: string },
   signal: AbortSignal,
 ): Promise<string> {
-  const { apiBase = "https://api.openai.com/v1", apiKey, model } = options;
-  const [client, { toFile }, bytes] = await Promise.all([
-    openClient({ apiKey }, toChatBase(apiBase), longestMs),
-    import("openai"),
-    readNoted(file.path, maxBytes),
-  ]);
-  const upload = await toFile(bytes, file.filename, { type: file.mimeType });
+  const { apiBase = "https://api.openai.com/v1", apiKey = "", model } = options;
+  const form = new FormData();
+  form.append("file", new Blob([await readNoted(file.path, maxBytes)], { type: file.mimeType }), file.filename);
+  form.append("model", model);
+  using scope = linked(signal, longestMs);
   try {
-    const { text } = await client.audio.transcriptions.create({ file: upload, model }, { signal });
-    return text;
+    const response = await fetch(`${toChatBase(apiBase)}/audio/transcriptions`, {
+      method: "POST",
+      headers: apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` },
+      body: form,
+      // A redirect would carry the key to another address.
+      redirect: "manual",
+      signal: scope.signal,
+    });
+    if (response.ok) return answer.parse(await response.json()).text;
+    throw new Error(`${response.status} ${readErrorBody(await beginningOf(response)).message}`);
   } catch (error) {
-    throw new Error(`${new URL(apiBase).host} (transcription.apiBase): ${messageOf(error)}`, { cause: error });
+    const why = whyUnreached(error) ?? messageOf(error);
+    throw new Error(`${new URL(apiBase).host} (transcription.apiBase): ${why}`, { cause: error });
   }
 }

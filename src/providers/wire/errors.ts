@@ -1,7 +1,7 @@
 import { messageOf, ProviderError, type ProviderErrorKind } from "../../errors.js";
 import { type ErrorReport, readErrorBody } from "./error-body.js";
 import { TooLarge } from "./lines.js";
-import { Refusal, reasonOf } from "./refusal.js";
+import { Refusal } from "./refusal.js";
 import { toRetryAfterMs } from "./retry-after.js";
 import { unreachedBy } from "./unreached.js";
 
@@ -18,8 +18,7 @@ interface Report extends Pick<ErrorReport, "codes" | "message"> {
 }
 
 /** Turns whatever a model call threw into a ProviderError. */
-export function toProviderError(thrown: unknown, context: FailureContext): ProviderError {
-  const error = reasonOf(thrown);
+export function toProviderError(error: unknown, context: FailureContext): ProviderError {
   const { provider } = context;
   if (error instanceof ProviderError) return error;
   if (error instanceof SyntaxError) return garbage(context, `${provider} sent broken JSON in its answer.`, true);
@@ -31,7 +30,7 @@ export function toProviderError(thrown: unknown, context: FailureContext): Provi
       false,
     );
   }
-  if (!isAnswer(error)) return networkError(error, context);
+  if (!(error instanceof Refusal)) return networkError(error, context);
   const report = readReport(error);
   const kind = kindOf(report);
   return new ProviderError(sentence(kind, report, context), {
@@ -50,12 +49,6 @@ export function garbage(
   mayPass: boolean,
 ): ProviderError {
   return new ProviderError(message, { kind: "garbage", provider, retryable: mayPass });
-}
-
-/** What an SDK throws once a server has said something is of the same shape. */
-function isAnswer(error: unknown): error is Pick<Refusal, "status" | "headers" | "error"> {
-  if (!(error instanceof Error) || !("status" in error) || !("error" in error)) return false;
-  return typeof error.status === "number" || (error.error !== undefined && error.error !== null);
 }
 
 /** An error body that came with status 200. */

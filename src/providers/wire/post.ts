@@ -11,7 +11,7 @@ const secure = new https.Agent(kept);
 
 const decoders = { gzip: createGunzip, "x-gzip": createGunzip, deflate: createInflate, br: createBrotliDecompress };
 
-/** What the readers of an answer need of a `Response`; an SDK looks at the same. */
+/** What the readers of an answer need of a `Response`. */
 export interface WireAnswer {
   readonly ok: boolean;
   readonly status: number;
@@ -20,13 +20,19 @@ export interface WireAnswer {
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
+interface PostOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Sends one request, as `fetch` does with `redirect: "manual"`, on Node's own client: the objects and streams of the web
  * around each call took three times what the call itself needs.
  *
  * @throws the error that Node has for a connection that failed, also while the body is read; an AbortError after `signal`
  */
-export async function post(url: string, init: RequestInit & { readonly body: string }): Promise<WireAnswer> {
+export async function post(url: string, init: PostOptions): Promise<WireAnswer> {
   const response = await responseTo(new URL(url), init);
   const { statusCode: status = 0 } = response;
   return {
@@ -37,13 +43,9 @@ export async function post(url: string, init: RequestInit & { readonly body: str
   };
 }
 
-function responseTo(url: URL, { method = "POST", headers, body, signal }: Parameters<typeof post>[1]) {
-  return new Promise<http.IncomingMessage>((resolve, reject) => {
-    const options = {
-      method,
-      headers: Object.fromEntries(headers instanceof Headers ? headers : new Headers(headers)),
-      ...(signal == null ? {} : { signal }),
-    };
+function responseTo(url: URL, { headers = {}, body, signal }: PostOptions): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const options = { method: "POST", headers, ...(signal === undefined ? {} : { signal }) };
     const request =
       url.protocol === "https:"
         ? https.request(url, { ...options, agent: secure }, resolve)

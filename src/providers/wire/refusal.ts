@@ -18,49 +18,40 @@ export class Refusal extends Error {
   }
 }
 
-/** Carries what went wrong through an SDK, which would look at its words and give some of it away. */
-export class FailedFetch extends Error {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    super("The call failed");
-    this.name = "FailedFetch";
-    this.reason = reason;
-  }
-}
+/** Names of headers in small letters. Without a value: not sent. */
+export type CallHeaders = Readonly<Record<string, string | undefined>>;
 
 /**
- * `fetch` for an SDK that is to see answers only: what is none is thrown with all that the server said, whatever its
- * shape, and no more of it is read than anybody needs. It passes on the answer as it is, and itself looks at its status and headers alone.
+ * Asks a model's server once, and follows no redirect, which would carry the key to another address. `own` headers are what
+ * its API wants, `configured` ones replace them.
+ *
+ * @throws {Refusal} for what is not an answer, with all that the server said, whatever its shape; no more of it is read than
+ *   anybody needs. Else what {@link post} throws.
  */
-export async function fetchAnswer(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  try {
-    const answer = await send(input, init);
-    // The SDKs declare all of a Response, and read its status and headers.
-    if (answer.ok) return answer as Response;
-    throw new Refusal(answer.status, answer.headers, parseBody(await beginningOf(answer)));
-  } catch (error) {
-    throw init?.signal?.aborted === true ? error : new FailedFetch(error);
-  }
+export async function askServer(
+  url: string,
+  body: object,
+  headers: { readonly own: CallHeaders; readonly configured: CallHeaders | undefined },
+  signal: AbortSignal,
+): Promise<WireAnswer> {
+  const answer = await post(url, { headers: toHeaders(headers), body: JSON.stringify(body), signal });
+  if (answer.ok) return answer;
+  throw new Refusal(answer.status, answer.headers, await beginningOf(answer));
 }
 
-async function send(input: string | URL | Request, init: RequestInit = {}): Promise<WireAnswer> {
-  const { body } = init;
-  if (typeof input !== "object" && typeof body === "string") return await post(input, { ...init, body });
-  return await fetch(input, init);
+function toHeaders({ own, configured = {} }: Parameters<typeof askServer>[2]): Record<string, string> {
+  const headers: Record<string, string> = {
+    accept: "application/json",
+    "content-type": "application/json",
+    "user-agent": "maxclaw",
+  };
+  for (const [name, value] of [...Object.entries(own), ...Object.entries(configured)])
+    if (value !== undefined) headers[name.toLowerCase()] = value;
+  return headers;
 }
 
-/** What an error that came through an SDK is about. */
-export function reasonOf(error: unknown): unknown {
-  let current = error;
-  for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
-    if (current instanceof FailedFetch) return current.reason;
-    current = current.cause;
-  }
-  return error;
-}
-
-async function beginningOf({ body }: WireAnswer): Promise<string> {
+/** What a server says in place of an answer, as far as anybody needs it: parsed where it is JSON, else its text. */
+export async function beginningOf({ body }: Pick<WireAnswer, "body">): Promise<unknown> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   // A body without any is null.
@@ -69,5 +60,5 @@ async function beginningOf({ body }: WireAnswer): Promise<string> {
     bytes += piece.length;
     if (bytes >= sizes.refusalBytes) break;
   }
-  return new TextDecoder().decode(Buffer.concat(pieces).subarray(0, sizes.refusalBytes));
+  return parseBody(new TextDecoder().decode(Buffer.concat(pieces).subarray(0, sizes.refusalBytes)));
 }

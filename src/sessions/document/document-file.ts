@@ -14,7 +14,13 @@ export const foundDocument = z.object({
   messages: z
     .array(z.object({ role: z.string(), content: z.string().nullish(), timestamp: z.string().nullish() }))
     .nullish(),
-  metadata: z.object({ lastSequence: z.number().int().nonnegative().nullish() }).nullish(),
+  metadata: z
+    .object({
+      lastSequence: z.number().int().nonnegative().nullish(),
+      createdAt: z.string().nullish(),
+      forkedFrom: z.looseObject({}).nullish(),
+    })
+    .nullish(),
 });
 
 /** A document as found on disk, ours or the Go maxclaw's. */

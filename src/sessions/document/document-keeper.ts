@@ -1,16 +1,13 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import PQueue from "p-queue";
 import type { Engine } from "../../engine/engine.js";
 import { messageOf, StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { backoffMs } from "../../util/async/backoff.js";
 import { InOrder } from "../../util/async/in-order.js";
-import { documentSuffix, keyOfLog, logSuffix } from "../file-names.js";
-import { isNamedAfter } from "../list/read-line.js";
+import type { ChangedSessions } from "../changed-sessions.js";
 import type { SessionRepository, StoredSession } from "../session-repository.js";
 import type { StorageMark } from "../storage/mark.js";
-import { readDocument } from "./document-file.js";
+import { findUnlisted } from "./unlisted.js";
 
 /** Node has four threads for files: the journal's syncs must find one free. */
 const writesAtOnce = 2;
@@ -20,7 +17,7 @@ export interface DocumentKeeperPorts {
   readonly repository: SessionRepository;
   readonly mark: StorageMark;
   readonly engine: Pick<Engine, "events" | "lastSequence">;
-  readonly recentSessions: () => readonly string[];
+  readonly changed: ChangedSessions;
   /** Where the session logs are. */
   readonly dir: string;
   readonly log: Logger;
@@ -215,13 +212,14 @@ export class DocumentKeeper implements AsyncDisposable {
 
   /** Never rejects: a storage that is away is tried again, a session that cannot be read is told. */
   async #catchUp(): Promise<void> {
-    const { repository, recentSessions, mark, dir, log } = this.#ports;
+    const { repository, changed, mark, dir, log } = this.#ports;
     try {
       const wasCurrent = await mark.isCurrent();
       if (!wasCurrent) await this.#marked("clear");
       await repository.load();
       const { rows } = repository;
-      const keys = new Set([...recentSessions(), ...(await findUnlisted(dir, repository))]);
+      const elsewhere = await this.#changedElsewhere();
+      const keys = new Set([...changed.recentSessions(), ...elsewhere, ...(await findUnlisted(dir, repository))]);
       if (!wasCurrent) for (const key of rows.keys()) keys.add(key);
       for (const key of keys) {
         if (this.#isClosing || this.#trouble?.isAway) return;
@@ -234,6 +232,15 @@ export class DocumentKeeper implements AsyncDisposable {
       log.error(`The list of sessions could not be read and is tried again: ${messageOf(error)}`);
       if (error instanceof StorageError) await this.#failed(error, true);
     }
+  }
+
+  /** Sessions of which other nodes have more, or less, than the list here shows. */
+  async #changedElsewhere(): Promise<readonly string[]> {
+    const reached = await this.#ports.changed.shared?.lastSequences();
+    if (reached === undefined) return [];
+    const { rows } = this.#ports.repository;
+    const gone = [...rows.keys()].filter((key) => !reached.has(key));
+    return [...gone, ...[...reached].flatMap(([key, seq]) => (rows.get(key)?.lastSequence === seq ? [] : [key]))];
   }
 
   /** Writes the document when it does not show all of the log. */
@@ -259,26 +266,4 @@ export class DocumentKeeper implements AsyncDisposable {
       this.#ports.log.warn(`The mark of the session storage could not be written: ${messageOf(error)}`);
     }
   }
-}
-
-/** Sessions with a log, or with a document from elsewhere, and without a line in the list. */
-async function findUnlisted(dir: string, repository: SessionRepository): Promise<readonly string[]> {
-  const strayLogs = await repository.strayLogs();
-  // An index has looked through the folder, and has read the documents that it did not know.
-  const names = strayLogs ?? (await readdir(dir).catch(() => []));
-  const listed = strayLogs === undefined ? repository.listedFiles : new Set<string>();
-  const keys: string[] = [];
-  for (const name of names) {
-    const isLog = name.endsWith(logSuffix);
-    const document = isLog ? `${name.slice(0, -logSuffix.length)}${documentSuffix}` : name;
-    if (!document.endsWith(documentSuffix) || name.startsWith(".") || listed.has(document)) continue;
-    const key = isLog ? keyOfLog(join(dir, name)) : await keyOfDocument(dir, name);
-    if (key !== undefined && !repository.rows.has(key)) keys.push(key);
-  }
-  return keys;
-}
-
-async function keyOfDocument(dir: string, name: string): Promise<string | undefined> {
-  const reading = await readDocument(join(dir, name));
-  return reading.status === "ok" && isNamedAfter(name, reading.document.key) ? reading.document.key : undefined;
 }

@@ -154,6 +154,13 @@ export class DocumentFold {
     return this.#lines.lastMessage;
   }
 
+  /** Where the conversation belongs among others: a copy is as new as it was made, whenever its messages were said. */
+  get lastMessageAt(): string | undefined {
+    const at = this.lastMessage?.timestamp;
+    const copiedAt = this.#forkedFrom === undefined ? "" : (this.#createdAt ?? "");
+    return at === undefined || at > copiedAt ? at : copiedAt;
+  }
+
   /** A title that is more than its first words. */
   get hasOwnTitle(): boolean {
     return this.#title.titleState === "stable";
@@ -342,6 +349,7 @@ export class DocumentFold {
         break;
       case "fork":
         this.#forkedFrom = change.forked_from;
+        this.#createdAt = timestamp;
         if (change.forked_from !== undefined) this.#origins.add(change.forked_from.key);
         break;
       case "import":

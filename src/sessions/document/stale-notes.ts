@@ -12,8 +12,11 @@ export interface StaleNotes {
   clear(): void;
 }
 
+/** In the folder of the sessions. */
+export const staleNotesName = ".stale";
+
 export function openStaleNotes(path: string, log: Logger): StaleNotes {
-  const left = readLines(path);
+  const left = readStaleNotes(path);
   const noted = new Set(left);
   return {
     left,
@@ -35,7 +38,8 @@ export function openStaleNotes(path: string, log: Logger): StaleNotes {
   };
 }
 
-function readLines(path: string): readonly string[] {
+/** What an earlier process left. */
+export function readStaleNotes(path: string): readonly string[] {
   let text: string;
   try {
     text = fs.readFileSync(path, "utf8");

@@ -12,14 +12,20 @@ import { rewriteIndex } from "./rewrite-index.js";
 /** So many names of a folder are looked at before others go on. */
 const namesPerSlice = 4096;
 
+interface LoadOptions {
+  readonly log: Logger;
+  /** The index file stays as it is. */
+  readonly isReadOnly: boolean;
+}
+
 /** Reads the index file and compares it with the documents there are. */
-export async function loadIndex(dir: string, path: string, log: Logger): Promise<LoadedIndex> {
+export async function loadIndex(dir: string, path: string, { log, isReadOnly }: LoadOptions): Promise<LoadedIndex> {
   const loaded = new LoadedIndex();
   const twins = await readIndex(path, loaded);
   const found = await compareFolder(dir, loaded, twins);
   const isIncomplete = await settleFound(dir, loaded, found, log);
   // Lines of documents that are gone tell about what was deleted.
-  if (isIncomplete || loaded.hasGrown) {
+  if (!isReadOnly && (isIncomplete || loaded.hasGrown)) {
     await rewriteIndex(path, loaded).catch((error: unknown) => {
       log.warn(`${path} could not be written: the next start reads these documents again`, { error });
     });

@@ -20,7 +20,10 @@ export async function readLine(dir: string, file: string, log: Logger): Promise<
 /** What the list shows of a document whose line is not known. */
 export function lineOf({ key, title, metadata, messages }: FoundDocument, file: string): SessionLine {
   const last = messages?.at(-1);
-  const at = Date.parse(last?.timestamp ?? "");
+  const saidAt = Date.parse(last?.timestamp ?? "");
+  const copiedAt = metadata?.forkedFrom ? Date.parse(metadata.createdAt ?? "") : Number.NaN;
+  // As the session itself tells it.
+  const at = copiedAt > saidAt ? copiedAt : saidAt;
   return {
     key,
     file,

@@ -25,6 +25,7 @@ export class SessionIndex implements AsyncDisposable {
   readonly #dir: string;
   readonly #path: string;
   readonly #log: Logger;
+  readonly #isReadOnly: boolean;
   #loading: Promise<LoadedIndex> | undefined;
   #loaded: LoadedIndex | undefined;
   readonly #inOrder = new InOrder();
@@ -32,7 +33,9 @@ export class SessionIndex implements AsyncDisposable {
   readonly #gone = new Set<string>();
   #tidyTimer: NodeJS.Timeout | undefined;
 
-  constructor(dir: string, log: Logger) {
+  /** `isReadOnly`: what the index file misses is found again each time. */
+  constructor(dir: string, log: Logger, { isReadOnly = false } = {}) {
+    this.#isReadOnly = isReadOnly;
     this.#dir = dir;
     this.#path = join(dir, indexName);
     this.#log = log;
@@ -96,7 +99,7 @@ export class SessionIndex implements AsyncDisposable {
   /** In turn with the lines that are written, so that none is missed. */
   async #load(): Promise<LoadedIndex> {
     this.#loading ??= this.#inOrder.run(async () => {
-      this.#loaded = await loadIndex(this.#dir, this.#path, this.#log);
+      this.#loaded = await loadIndex(this.#dir, this.#path, { log: this.#log, isReadOnly: this.#isReadOnly });
       return this.#loaded;
     });
     return await this.#loading;

@@ -108,7 +108,7 @@ export class SessionList {
     const { rows } = this.#repository;
     for (const { key, document } of this.#residents.all()) {
       if (this.#residents.present(key) === undefined) continue;
-      const at = Date.parse(document.lastMessage?.timestamp ?? "");
+      const at = Date.parse(document.lastMessageAt ?? "");
       rows.touch(key, Number.isNaN(at) ? undefined : at);
     }
     return rows.inOrder();

@@ -35,6 +35,12 @@ export interface MarkedSessions {
   forget(key: string): Promise<void>;
 }
 
+/** The marks that are in these records, to be looked at. Nothing is unread where nobody has kept marks yet. */
+export function readMarks(records: ReadonlyMap<string, unknown>): Pick<MarkedSessions, "of" | "since"> {
+  const { since = Number.POSITIVE_INFINITY } = beginning.safeParse(records.get(beginningId)).data ?? {};
+  return { since, of: (key) => parse(records.get(key)) };
+}
+
 /** `records` are those of a kind of their own. */
 export async function openMarks(records: Records, now: () => number): Promise<MarkedSessions> {
   const first = await records.update(beginningId, (old) => (beginning.safeParse(old).success ? old : { since: now() }));

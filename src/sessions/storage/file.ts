@@ -32,9 +32,10 @@ export class FileStorage implements StorageDriver {
   readonly #index: SessionIndex;
   #isClosed = false;
 
-  constructor(files: SessionFiles, log: Logger) {
+  /** `isReadOnly`: nothing is written by itself either, as the index file is where it misses a document. */
+  constructor(files: SessionFiles, log: Logger, options: { readonly isReadOnly?: boolean } = {}) {
     this.#files = files;
-    this.#index = new SessionIndex(files.dir, log);
+    this.#index = new SessionIndex(files.dir, log, options);
   }
 
   async get(key: string): Promise<object | undefined> {

@@ -9,7 +9,7 @@ export function createChatHead(store: Store, api: Api, openTimeline: (key: strin
   const label = timelineTitle.t("open");
   const button = h(
     "button",
-    { type: "button", class: "icon-button", "aria-label": label, title: label, hidden: true },
+    { type: "button", class: "icon-button is-absent", "aria-label": label, title: label },
     icon("timeline"),
   );
   button.addEventListener("click", () => {
@@ -17,7 +17,7 @@ export function createChatHead(store: Store, api: Api, openTimeline: (key: strin
     if (current !== undefined) openTimeline(current);
   });
   store.watch(["session"], ({ session }) => {
-    button.hidden = session === undefined || session.view.items.length === 0;
+    button.classList.toggle("is-absent", session === undefined || session.view.items.length === 0);
   });
   return h("div", { class: "chat-head" }, new ContextMeter(store, api).element, button);
 }

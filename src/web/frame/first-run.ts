@@ -26,6 +26,11 @@ export class FirstRun {
     else if (needsModel) this.#begin();
   }
 
+  /** Resolves once what is begun is in sight, or could not come. */
+  async drawn(): Promise<void> {
+    await this.#close?.catch(() => undefined);
+  }
+
   #begin(): void {
     this.#close = this.#open();
     this.#close.catch((error: unknown) => {
@@ -36,8 +41,9 @@ export class FirstRun {
 
   async #open(): Promise<() => void> {
     const { showFirstSteps } = await import("../panes/setup/first-steps.js");
+    const close = await showFirstSteps(this.#element, { world: this.#world(), onEnd: () => void this.#end() });
     this.#element.hidden = false;
-    return showFirstSteps(this.#element, { world: this.#world(), onEnd: () => void this.#end() });
+    return close;
   }
 
   async #end(): Promise<void> {

@@ -14,6 +14,7 @@ export interface Rail {
 
 interface RailActions {
   openChats(): void;
+  openSettings(): void;
   openPane(id: string): void;
 }
 
@@ -22,7 +23,7 @@ interface Item {
   readonly badge: HTMLElement;
 }
 
-/** The first pane of the settings is opened by the one button that they have here. */
+/** The settings have one button here. */
 export function createRail(panes: readonly PaneEntry[], actions: RailActions): Rail {
   const t = frameWords.t;
   const chats = railItem("chat", t("chats"), actions.openChats);
@@ -31,22 +32,20 @@ export function createRail(panes: readonly PaneEntry[], actions: RailActions): R
       .filter(({ area }) => area === "rail")
       .map(({ id, icon: name, title }) => [id, railItem(name, title(), () => actions.openPane(id))]),
   );
-  const [firstSetting] = panes.filter(({ area }) => area === "settings");
-  const settings =
-    firstSetting && railItem("gear", t("settings"), () => actions.openPane(firstSetting.id), "rail-settings");
+  const settings = railItem("gear", t("settings"), actions.openSettings, "rail-settings");
   const element = h(
     "nav",
     { class: "rail", "aria-label": t("areas") },
     chats.element,
     ...[...items.values()].map((item) => item.element),
-    settings?.element,
+    settings.element,
   );
   roveIn({ root: element, selector: ".rail-item", current: "[aria-current]" });
   return {
     element,
     show(pane) {
       const current = pane === undefined ? chats : pane.area === "settings" ? settings : items.get(pane.id);
-      for (const item of [chats, ...items.values(), ...(settings === undefined ? [] : [settings])]) {
+      for (const item of [chats, ...items.values(), settings]) {
         if (item === current) item.element.setAttribute("aria-current", "page");
         else item.element.removeAttribute("aria-current");
       }

@@ -1,5 +1,6 @@
 import { h, icon, setText } from "../parts/dom.js";
 import { onKey } from "../parts/keyboard.js";
+import { addDrawerStep, isDrawerStep } from "./places/drawer-step.js";
 import { frameWords } from "./words.js";
 
 interface ShellParts {
@@ -12,7 +13,14 @@ interface ShellParts {
   readonly banners: HTMLElement;
   /** From the top to the place where the reader writes. */
   readonly conversation: readonly HTMLElement[];
+  /** The drawer comes. */
+  onDrawer(): void;
+  /** The place where the reader writes is in sight. */
+  onSettled(): void;
 }
+
+/** Longer than this nobody waits for what comes first. */
+const mostSettlingMs = 2000;
 
 /** The frame of the page: header, what is beside it (a drawer on a phone), and the place of the conversation or of a pane. */
 export interface Shell {
@@ -30,16 +38,18 @@ export interface Shell {
   /** In front of the document's title, and as a dot where the rail is out of sight. */
   showWaiting(count: number): void;
   closeDrawer(): void;
+  /** What the reader sees first is drawn: where they write has its place from now on. Later calls do nothing. */
+  settle(): void;
 }
 
-export function createShell({ side, chatHead, tools, banners, conversation }: ShellParts): Shell {
+export function createShell({ side, chatHead, tools, banners, conversation, onDrawer, onSettled }: ShellParts): Shell {
   const t = frameWords.t;
   const standInText = t("standInHint");
   const menu = createMenu();
   const title = h("h1", { class: "title" });
   const model = h("span", { class: "chip model", hidden: true });
   const standIn = h("span", { class: "chip stand-in", title: standInText, hidden: true }, t("standIn"));
-  const header = h("header", { class: "header" }, menu.element, title, chatHead, standIn, model, ...tools);
+  const header = h("header", { class: "header" }, menu.element, title, standIn, model, chatHead, ...tools);
   const { welcome, hint, setupRoot } = createWelcome();
   const paneRoot = h("div", { class: "pane-root", hidden: true });
   const main = h(
@@ -56,8 +66,7 @@ export function createShell({ side, chatHead, tools, banners, conversation }: Sh
   const backdrop = h("div", { class: "backdrop" });
   const announcer = h("div", { class: "off-screen", "aria-live": "polite" });
   const element = h("div", { class: "shell" }, skip, pane, backdrop, main, announcer);
-  const setDrawer = createDrawer({ shell: element, main, pane, menu: menu.element });
-  backdrop.addEventListener("click", () => setDrawer(false));
+  const setDrawer = createDrawer({ shell: element, main, pane, menu: menu.element, backdrop, onOpen: onDrawer });
 
   let paneTitle: string | undefined;
   let chatTitle = "";
@@ -99,7 +108,20 @@ export function createShell({ side, chatHead, tools, banners, conversation }: Sh
     },
     announce: (text) => setText(announcer, text.slice(0, 500)),
     closeDrawer: () => setDrawer(false),
+    settle: createSettling(main, onSettled),
   };
+}
+
+/** Where the reader writes is out of sight until its place is known. The result ends that. */
+function createSettling(main: HTMLElement, onSettled: () => void): () => void {
+  main.classList.add("is-settling");
+  const settle = (): void => {
+    if (!main.classList.contains("is-settling")) return;
+    main.classList.remove("is-settling");
+    onSettled();
+  };
+  setTimeout(settle, mostSettlingMs);
+  return settle;
 }
 
 function createSkip(main: HTMLElement): HTMLElement {
@@ -145,10 +167,12 @@ interface DrawerParts {
   readonly main: HTMLElement;
   readonly pane: HTMLElement;
   readonly menu: HTMLElement;
+  readonly backdrop: HTMLElement;
+  onOpen(): void;
 }
 
 /** Where the page is narrow the pane comes in over the conversation. The result opens and closes it. */
-function createDrawer({ shell, main, pane, menu }: DrawerParts): (isOpen: boolean) => void {
+function createDrawer({ shell, main, pane, menu, backdrop, onOpen }: DrawerParts): (isOpen: boolean) => void {
   const narrow = matchMedia("(max-width: 760px)");
   const set = (isOpen: boolean): void => {
     shell.classList.toggle("drawer-open", isOpen && narrow.matches);
@@ -161,16 +185,28 @@ function createDrawer({ shell, main, pane, menu }: DrawerParts): (isOpen: boolea
     pane.inert = narrow.matches && !isOpen;
     main.inert = narrow.matches && isOpen;
   };
+  /** The step that the drawer was goes, too. */
+  const leave = (): void => {
+    if (isDrawerStep()) history.back();
+    else set(false);
+  };
   menu.addEventListener("click", () => {
+    onOpen();
     set(true);
+    if (narrow.matches) addDrawerStep();
     pane.querySelector<HTMLElement>(".current .session-open, [aria-current], .new-chat")?.focus();
   });
   onKey(shell, "Escape", () => {
     if (!shell.classList.contains("drawer-open")) return false;
     set(false);
+    leave();
     menu.focus();
     return true;
   });
+  backdrop.addEventListener("click", leave);
+  window.addEventListener("popstate", () => set(isDrawerStep()));
+  // Of a page before a reload, which had it open.
+  if (isDrawerStep()) history.replaceState(null, "");
   narrow.addEventListener("change", () => set(false));
   set(false);
   return set;

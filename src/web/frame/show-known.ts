@@ -35,4 +35,10 @@ export function showKnown(store: Store, { shell, firstRun, banners, rail, strang
     const isEmpty = view.items.length === 0 && pending.length === 0 && !session.isLoading;
     shell.showSession({ title: chatTitle(session, chats), isEmpty });
   });
+  // The last of all: everything else has been drawn.
+  store.watch(["session", "status", "nextAttemptAt"], ({ session, status, nextAttemptAt }) => {
+    const isChatKnown = session !== undefined && (!session.isLoading || session.view.items.length > 0);
+    const isGatewayKnown = status !== undefined || nextAttemptAt !== undefined;
+    if (isChatKnown && isGatewayKnown) void firstRun.drawn().then(shell.settle);
+  });
 }

@@ -19,7 +19,7 @@ export const frameWords = defineWords(
     letIn: "Let in",
     dismiss: "Dismiss",
     unknownPane: "There is no such page here.",
-    ownerOnly: "This gateway is open to its owner only. Its token is gateway.token in the config.",
+    ownerOnly: "This gateway is open to its owner only. Its token is in the config file, under “gateway”.",
     invitationUsed:
       "This invitation is used or too old. Make a new one on a device that is signed in, or enter the token.",
     wrongToken: "The gateway did not accept this token. Please try again.",
@@ -59,7 +59,7 @@ export const frameWords = defineWords(
     letIn: "允许",
     dismiss: "关闭",
     unknownPane: "这里没有这个页面。",
-    ownerOnly: "此网关只对其主人开放。令牌是配置中的 gateway.token。",
+    ownerOnly: "此网关只对其主人开放。令牌在配置文件的“gateway”部分。",
     invitationUsed: "此邀请已使用或已过期。请在已登录的设备上重新生成，或输入令牌。",
     wrongToken: "网关不接受此令牌，请重试。",
     connect: "连接",

@@ -1,7 +1,15 @@
 import { isRecord } from "../../client/frames.js";
 
 /** The gateway wants a token, or another one. */
-export class Unauthorized extends Error {}
+export class Unauthorized extends Error {
+  /** Somebody has signed this device out; else its days are over, or it never was signed in. */
+  readonly isSignedOut: boolean;
+
+  constructor(message: string, isSignedOut: boolean) {
+    super(message);
+    this.isSignedOut = isSignedOut;
+  }
+}
 
 /** What the gateway refused, in its own words. `code` is for programs; see docs/http.md. */
 export class Refused extends Error {
@@ -52,10 +60,10 @@ export function createApi(): Api {
       cache: "no-store",
       signal: AbortSignal.timeout(timeoutMs),
     });
-    if (answer.status === 401) throw new Unauthorized("The gateway asks for its token");
     if (answer.ok) return answer;
     const said: unknown = await answer.json().catch(() => undefined);
     const fields = isRecord(said) ? said : {};
+    if (answer.status === 401) throw new Unauthorized("The gateway asks for its token", fields.code === "signed_out");
     throw new Refused(typeof fields.error === "string" ? fields.error : `HTTP ${answer.status}`, answer.status, fields);
   };
   const call = async (method: string, path: string, body?: unknown, options?: CallOptions): Promise<JsonObject> => {

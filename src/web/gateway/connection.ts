@@ -3,6 +3,7 @@ import { ClientError } from "../../client/client-error.js";
 import type { UploadedFile } from "../../client/upload.js";
 import type { EventType } from "../../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
+import { inboxEvents } from "../../events/inbox-events.js";
 import type { Store } from "../store.js";
 import { Unauthorized } from "./api.js";
 import type { GatewayHttp } from "./gateway-http.js";
@@ -25,17 +26,6 @@ const listEvents: readonly EventType[] = [
   "session_history_changed",
   "session_state_changed",
   "session_marks_changed",
-];
-
-/** Events of chats after which something else may wait for a person. */
-const inboxEvents: readonly EventType[] = [
-  "human_input_asked",
-  "human_input_answered",
-  "schedule_run_changed",
-  "outbound_delivery_changed",
-  "turn_execution_failed",
-  "error_occurred",
-  "session_state_changed",
 ];
 
 /** The page's connection to the gateway. It tells the store how the gateway is and when the next attempt starts. */
@@ -107,7 +97,12 @@ export class Connection {
       if (inboxEvents.includes(event.type) && !isOnItsWay(event)) onInboxChanged();
     };
     client.subscribe<EventType>("*", ofChats, { types: [...listEvents, ...inboxEvents] });
-    client.subscribe("system", onSetting, { types: ["settings_changed"] });
+    const ofSettings = (event: EventOf<"settings_changed">): void => {
+      onSetting(event);
+      // Changed in another browser, in the file, or here.
+      if (event.payload.key === "config") this.readStatus().catch(() => undefined);
+    };
+    client.subscribe("system", ofSettings, { types: ["settings_changed"] });
   }
 
   /** A refused upgrade does not say why: the HTTP side does. */

@@ -2,6 +2,7 @@ import type { SessionListView } from "../panes/chats/session-list.js";
 import type { SessionState, ViewState } from "../session/view-state.js";
 import type { Known, Store } from "../store.js";
 import { SeenDatabase } from "./seen-database.js";
+import { SeenWriter } from "./seen-writer.js";
 
 /** As much of a chat as anybody reads offline. */
 const mostItems = 200;
@@ -20,10 +21,10 @@ interface Kept<T> {
 export class SeenChats {
   readonly #store: Store;
   readonly #onShown: (at: number | undefined) => void;
+  readonly #writer = new SeenWriter(() => this.#open());
   #database: Promise<SeenDatabase | undefined> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #unwritten: ViewState | undefined;
-  #isOff = false;
   #shown: (Kept<ViewState> & { readonly key: string }) | undefined;
 
   /** `onShown` gets when it was kept (Unix ms) that is shown, or undefined once it is no longer. */
@@ -31,7 +32,7 @@ export class SeenChats {
     this.#store = store;
     this.#onShown = onShown;
     store.watch(["session", "chats", "nextAttemptAt"], (known) => {
-      if (this.#isOff) return;
+      if (this.#writer.isOff) return;
       if (known.nextAttemptAt === undefined) this.#keep(known);
       else void this.#show(known).catch(() => undefined);
     });
@@ -40,20 +41,19 @@ export class SeenChats {
 
   forget(key: string): void {
     if (this.#unwritten?.sessionKey === key) this.#unwritten = undefined;
-    void this.#open().then((database) => database?.removeChat(key));
+    void this.#writer.forget(key).catch(() => undefined);
   }
 
   /** Nothing of it stays, and nothing more is kept until the next {@link begin}. */
   async clear(): Promise<void> {
-    this.#isOff = true;
     clearTimeout(this.#timer);
     [this.#unwritten, this.#shown, this.#timer] = [undefined, undefined, undefined];
-    await (await this.#open())?.clear();
+    await this.#writer.clear();
   }
 
   /** Somebody is signed in. */
   begin(): void {
-    this.#isOff = false;
+    this.#writer.begin();
     this.#shown = undefined;
     this.#onShown(undefined);
   }
@@ -71,15 +71,18 @@ export class SeenChats {
     const view = this.#unwritten;
     this.#unwritten = undefined;
     const { chats } = this.#store.known;
-    const database = await this.#open();
-    if (database === undefined || this.#isOff) return;
     const at = Date.now();
+    const chat =
+      view === undefined
+        ? undefined
+        : {
+            key: view.sessionKey,
+            at,
+            json: JSON.stringify({ ...view, items: view.items.slice(-mostItems), question: undefined }),
+          };
+    const list = chats.entries.length === 0 ? undefined : { at, json: JSON.stringify(chats) };
     try {
-      if (view !== undefined) {
-        const json = JSON.stringify({ ...view, items: view.items.slice(-mostItems), question: undefined });
-        await database.putChat({ key: view.sessionKey, at, json });
-      }
-      if (chats.entries.length > 0) await database.putList(at, JSON.stringify(chats));
+      await this.#writer.write(chat, list);
     } catch (error) {
       // The disk is full: what was kept before is still there.
       console.info(`What was seen could not be kept: ${String(error)}`);
@@ -93,7 +96,7 @@ export class SeenChats {
     const kept = this.#shown?.key === key ? this.#shown : await this.#readChat(key);
     const { session: now, nextAttemptAt } = this.#store.known;
     if (kept === undefined || nextAttemptAt === undefined || now?.view.sessionKey !== key) return;
-    if (now.view.items.length > 0 || this.#isOff) return;
+    if (now.view.items.length > 0 || this.#writer.isOff) return;
     this.#shown = { ...kept, key };
     this.#store.put({
       session: { ...now, view: kept.value, isLoading: false, hasOlder: false } satisfies SessionState,
@@ -104,7 +107,7 @@ export class SeenChats {
   async #showList(): Promise<void> {
     const kept = await (await this.#open())?.list();
     const { chats, nextAttemptAt } = this.#store.known;
-    if (kept === undefined || chats.entries.length > 0 || nextAttemptAt === undefined || this.#isOff) return;
+    if (kept === undefined || chats.entries.length > 0 || nextAttemptAt === undefined || this.#writer.isOff) return;
     // This page has written it, by the type of the list.
     this.#store.put({ chats: JSON.parse(kept.json) as SessionListView });
     this.#onShown(kept.at);

@@ -1,17 +1,10 @@
 import type { DBSchema, IDBPDatabase } from "idb";
 import { isTooMuch } from "./seen-limits.js";
-
-/** A chat as it was seen, as JSON: its length is what it takes. */
-export interface KeptChat {
-  readonly key: string;
-  /** Unix ms of when it was kept. */
-  readonly at: number;
-  readonly json: string;
-}
+import type { KeptChat, KeptList } from "./seen-writer.js";
 
 interface Schema extends DBSchema {
   readonly chats: { readonly key: string; readonly value: KeptChat; readonly indexes: { readonly at: number } };
-  readonly list: { readonly key: string; readonly value: { readonly at: number; readonly json: string } };
+  readonly list: { readonly key: string; readonly value: KeptList };
 }
 
 /** What this browser has seen of its gateway, one database for each address that a gateway has. */
@@ -61,7 +54,7 @@ export class SeenDatabase {
     await this.#database.delete("chats", key);
   }
 
-  list(): Promise<{ readonly at: number; readonly json: string } | undefined> {
+  list(): Promise<KeptList | undefined> {
     return this.#database.get("list", "list");
   }
 

@@ -31,6 +31,7 @@ const strict = { durability: "strict" } as const;
 
 class DatabaseStore implements OutboxStore {
   readonly #database: IDBPDatabase<Schema>;
+  #isLeft = false;
 
   constructor(database: IDBPDatabase<Schema>) {
     this.#database = database;
@@ -45,6 +46,7 @@ class DatabaseStore implements OutboxStore {
   }
 
   async putDraft(draft: StoredDraft): Promise<void> {
+    if (this.#isLeft) return;
     await this.#database.put("drafts", draft);
   }
 
@@ -53,6 +55,7 @@ class DatabaseStore implements OutboxStore {
   }
 
   async send(message: OutgoingMessage): Promise<void> {
+    if (this.#isLeft) return;
     const transaction = this.#database.transaction(["messages", "drafts"], "readwrite", strict);
     await Promise.all([
       transaction.objectStore("messages").put(message),
@@ -62,11 +65,17 @@ class DatabaseStore implements OutboxStore {
   }
 
   async putMessage(message: OutgoingMessage): Promise<void> {
+    if (this.#isLeft) return;
     await this.#database.put("messages", message);
   }
 
   async removeMessage(messageId: string): Promise<void> {
     await this.#database.delete("messages", messageId);
+  }
+
+  leave(): Promise<void> {
+    this.#isLeft = true;
+    return this.clear();
   }
 
   async clear(): Promise<void> {

@@ -49,6 +49,8 @@ export interface OutboxStore {
   putMessage(message: OutgoingMessage): Promise<void>;
   removeMessage(messageId: string): Promise<void>;
   clear(): Promise<void>;
+  /** Clears, and keeps nothing more: the page is to be loaded again. */
+  leave(): Promise<void>;
 }
 
 /** For as long as the tab lives. */
@@ -92,5 +94,10 @@ export class MemoryOutboxStore implements OutboxStore {
   async clear(): Promise<void> {
     this.#messages.clear();
     this.#drafts.clear();
+  }
+
+  /** Whatever comes still goes with the tab. */
+  leave(): Promise<void> {
+    return this.clear();
   }
 }

@@ -4,6 +4,9 @@ import type { PaneEntry } from "./list.js";
 import { Loading } from "./parts/loading.js";
 import type { PaneWorld } from "./world.js";
 
+/** Longer than this nobody waits for all of a pane. */
+const mostSettlingMs = 600;
+
 /** Shows one pane at a time in `element`. */
 export class PaneHost {
   readonly element: HTMLElement;
@@ -28,12 +31,13 @@ export class PaneHost {
       const Pane = await entry.load();
       if (mine !== this.#wanted) return;
       render(
-        <div class="pane-page" key={entry.id}>
+        <div class="pane-page" key={entry.id} data-pane={entry.id}>
           <p class="pane-about">{entry.about()}</p>
           <Pane world={this.#world} argument={argument} />
         </div>,
         this.element,
       );
+      this.#settle();
     } catch (error) {
       if (mine !== this.#wanted) return;
       render(null, this.element);
@@ -41,6 +45,25 @@ export class PaneHost {
     } finally {
       clearTimeout(slow);
     }
+  }
+
+  /** The parts of a pane that are read come into sight together: none of them moves another. */
+  #settle(): void {
+    const page = this.element.querySelector(".pane-page");
+    if (page === null) return;
+    const look = (): void => {
+      if (page.querySelector(".loading") === null) end();
+    };
+    const changes = new MutationObserver(look);
+    const end = (): void => {
+      changes.disconnect();
+      clearTimeout(slow);
+      page.classList.remove("is-settling");
+    };
+    const slow = setTimeout(end, mostSettlingMs);
+    page.classList.add("is-settling");
+    changes.observe(page, { childList: true, subtree: true });
+    look();
   }
 
   clear(): void {

@@ -1,16 +1,28 @@
 import { localeOfPage } from "../words/language.js";
 
+/** A long chat has thousands of times, and to make one of these takes longer than all that is done with it. */
+const made = new Map<string, Intl.DateTimeFormat>();
+
+/** A date in words, in the page's language and the zone in which the reader is now. */
+export function dateText(date: Date, options: Intl.DateTimeFormatOptions): string {
+  const locale = localeOfPage();
+  const key = JSON.stringify([locale, date.getTimezoneOffset(), options]);
+  const format = made.get(key) ?? new Intl.DateTimeFormat(locale, options);
+  made.set(key, format);
+  return format.format(date);
+}
+
 /** `14:05` today, `12 Nov, 14:05` this year, else with the year. */
 export function momentOf(date: Date, now: Date = new Date()): string {
   const time = { hour: "2-digit", minute: "2-digit" } as const;
-  if (date.toDateString() === now.toDateString()) return date.toLocaleTimeString(localeOfPage(), time);
+  if (date.toDateString() === now.toDateString()) return dateText(date, time);
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
-  return date.toLocaleString(localeOfPage(), { day: "numeric", month: "short", year, ...time });
+  return dateText(date, { day: "numeric", month: "short", year, ...time });
 }
 
 /** `14:05`. */
 export function timeOfDay(date: Date): string {
-  return date.toLocaleTimeString(localeOfPage(), { hour: "2-digit", minute: "2-digit" });
+  return dateText(date, { hour: "2-digit", minute: "2-digit" });
 }
 
 /** `Today`, `Yesterday`, `Monday, 2 November`; of another year with the year. */
@@ -23,12 +35,12 @@ export function dayOf(date: Date, now: Date): string {
     return word.charAt(0).toLocaleUpperCase(locale) + word.slice(1);
   }
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
-  return date.toLocaleDateString(locale, { weekday: "long", day: "numeric", month: "long", year });
+  return dateText(date, { weekday: "long", day: "numeric", month: "long", year });
 }
 
 /** Day and time in full. */
 export function fullTimeOf(date: Date): string {
-  return date.toLocaleString(localeOfPage(), { dateStyle: "full", timeStyle: "medium" });
+  return dateText(date, { dateStyle: "full", timeStyle: "medium" });
 }
 
 export function numberOf(value: number, maximumFractionDigits = 0): string {

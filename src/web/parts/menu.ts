@@ -49,10 +49,12 @@ export function openMenu(button: HTMLElement, choices: readonly MenuChoice[]): v
   items[0]?.focus();
 }
 
-/** Below the button, or above it where there is no room. */
-export function placeBeside(menu: HTMLElement, at: DOMRect): void {
+/** Below the button, or above it where there is no room. It ends where the button does; `start`: it begins there. */
+export function placeBeside(menu: HTMLElement, at: DOMRect, side: "start" | "end" = "end"): void {
   const { offsetWidth: width, offsetHeight: height } = menu;
   const isRoomBelow = at.bottom + height + 8 < innerHeight;
   menu.style.top = `${isRoomBelow ? at.bottom + 4 : Math.max(8, at.top - height - 4)}px`;
-  menu.style.left = `${Math.max(8, Math.min(at.right - width, innerWidth - width - 8))}px`;
+  const isFromLeft = (side === "start") === (getComputedStyle(menu).direction === "ltr");
+  const left = isFromLeft ? at.left : at.right - width;
+  menu.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
 }

@@ -15,16 +15,18 @@ export interface Draft {
   readonly indexes: Map<string, number>;
   /** Where those items are that are still streamed or at work: a long chat has thousands of others. */
   readonly unsettled: Set<number>;
+  /** Where the lines of failed turns are that can, or could, be tried again. */
+  readonly failures: Set<number>;
 }
 
 export function draftOf(state: ViewState): Draft {
   const indexes = new Map<string, number>();
-  const unsettled = new Set<number>();
+  const draft: Draft = { ...state, items: [...state.items], indexes, unsettled: new Set(), failures: new Set() };
   for (const [index, item] of state.items.entries()) {
     for (const name of namesOf(item)) indexes.set(name, index);
-    if (!isSettled(item)) unsettled.add(index);
+    place(draft, index, item);
   }
-  return { ...state, items: [...state.items], indexes, unsettled };
+  return draft;
 }
 
 function isSettled(item: Item): boolean {
@@ -42,6 +44,8 @@ function place(draft: Draft, index: number, item: Item | undefined): void {
   draft.items[index] = item;
   if (item === undefined || isSettled(item)) draft.unsettled.delete(index);
   else draft.unsettled.add(index);
+  if (item?.kind === "notice" && item.again !== undefined) draft.failures.add(index);
+  else draft.failures.delete(index);
 }
 
 /** The names under which an item is looked for. */

@@ -234,6 +234,8 @@ const handlers: Handlers = {
   schedule_run_changed: showNotice,
   context_compaction_needed: ignore,
   llm_retry_scheduled: ignore,
+  node_asked: ignore,
+  node_answered: ignore,
 };
 
 const historyTexts: Readonly<Record<string, string>> = {

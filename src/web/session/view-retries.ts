@@ -41,7 +41,8 @@ export function retriesAfterState(draft: Draft, event: EventOf<"session_state_ch
 }
 
 function change(draft: Draft, after: (again: TriedAgain) => TriedAgain): void {
-  for (const item of draft.items) {
+  for (const index of draft.failures) {
+    const item = draft.items[index];
     if (item?.kind !== "notice" || item.again === undefined) continue;
     const again = after(item.again);
     if (again !== item.again) putItem(draft, { ...item, again } satisfies NoticeItem);

@@ -21,7 +21,7 @@ export interface Assistant {
 export async function openAssistant(options: GatewayOptions, core: Core, live: LiveConfig): Promise<Assistant> {
   const people = await openPeople(options, core, live);
   const inbound = openInbound(options, core, people, live);
-  const platforms = await openChannels(options, core, inbound.intake);
+  const platforms = await openChannels(options, core, inbound.intake, live);
   const readers = await openReadership(core, platforms.channels.keys(), people.isOwner, live);
   return { people, inbound, platforms, readers, mind: await openMind(options, core, live), live };
 }

@@ -6,6 +6,7 @@ import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels
 import type { PlatformScope } from "../../channels/platform.js";
 import { isPermitted, openPlatform, type PlatformName, platformNames, shapeOf } from "../../channels/platforms.js";
 import { OpenWebhookPaths } from "../../channels/wire/webhook-paths.js";
+import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { draft } from "../../events/event.js";
 import type { Intake } from "../../inbound/intake.js";
@@ -38,7 +39,12 @@ interface ComingAndGoing {
 }
 
 /** The channels of extensions and of the config. A platform's code is loaded only when its channel is on. */
-export async function openChannels(options: GatewayOptions, core: Core, intake: Intake): Promise<Channels> {
+export async function openChannels(
+  options: GatewayOptions,
+  core: Core,
+  intake: Intake,
+  live: Pick<LiveConfig, "running">,
+): Promise<Channels> {
   const { config, log } = options;
   const records = new OpeningRecords(core.engine);
   const webhooks = new OpenWebhookPaths();
@@ -50,7 +56,10 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
   const permitted = new Set<PlatformName>();
   const open = async (name: PlatformName, sections: Config["channels"]): Promise<void> => {
     if (isPermitted(name, sections)) permitted.add(name);
-    const opened = await openPlatform(name, sections, scopeOf(options, forChannel(name)));
+    const opened = await openPlatform(name, sections, {
+      ...scopeOf(options, forChannel(name), live),
+      isShared: core.process.isClustered,
+    });
     if (opened?.channel !== undefined) channels.set(name, opened.channel);
     if (opened?.off !== undefined) off.set(name, opened.off);
     problems.set(name, opened?.problems ?? []);
@@ -89,8 +98,13 @@ export async function openChannels(options: GatewayOptions, core: Core, intake: 
   return { channels, webhooks, shapes, previews, off, problems: () => [...problems.values()].flat(), follow };
 }
 
-function scopeOf({ home, log }: GatewayOptions, context: OwnChannelContext): PlatformScope {
-  return { context, home, log };
+function scopeOf(
+  { home, log }: GatewayOptions,
+  context: OwnChannelContext,
+  live: Pick<LiveConfig, "running">,
+): PlatformScope {
+  const trustedProxies = (): readonly string[] => live.running.gateway.trustedProxies;
+  return { context, home, trustedProxies, log };
 }
 
 type ContextOf = (name: string) => OwnChannelContext;

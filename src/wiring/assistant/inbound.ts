@@ -6,7 +6,7 @@ import { RunningTurns } from "../../agent/turn/running-turns.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { saveSecrets } from "../../config/secrets-file.js";
-import { type Answers, createAnswers } from "../../inbound/answers.js";
+import { type AnswerOutcome, type Answers, createAnswers } from "../../inbound/answers.js";
 import { Intake } from "../../inbound/intake.js";
 import { ReceivedFiles } from "../../inbound/received-files.js";
 import { StuckChats } from "../../inbound/stuck-chats.js";
@@ -39,6 +39,8 @@ export function openInbound(
   const answers = createAnswers({
     questions,
     sessions: core.sessions,
+    elsewhere: async (request, responder) =>
+      toOutcome(await core.process.nodes?.ask(answerCall, { request, responder }, answerMs)),
     async saveSecrets(values) {
       log.hide?.(Object.values(values));
       await saveSecrets(home, values);
@@ -66,6 +68,15 @@ export function openInbound(
     log,
   });
   return { intake, questions, answers, running: new RunningTurns(), stuck, transcribe };
+}
+
+/** Another node is asked to take the answer to its question, and waited for so long. */
+export const answerCall = "answer";
+const answerMs = 5000;
+
+function toOutcome(result: unknown): AnswerOutcome | undefined {
+  // A node of this cluster has made it.
+  return typeof result === "object" && result !== null && "status" in result ? (result as AnswerOutcome) : undefined;
 }
 
 function ratesOf({ inbound }: Config): RateLimits {

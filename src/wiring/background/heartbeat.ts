@@ -49,41 +49,39 @@ export async function startHeartbeat(
   lives.onLeave("heartbeat", (key) =>
     history.forgetResults(heartbeatJob, ({ dueAt }) => conversations.keyAt(Date.parse(dueAt)) === key),
   );
-  const unsubscribe = core.events.on("user_message_queued", (event) => {
+  const unsubscribe = core.ownEvents.on("user_message_queued", (event) => {
     chat.note(event).catch((error: unknown) => {
       log.warn(`The heartbeat did not keep what it saw: ${messageOf(error)}`);
     });
   });
   const stopping = new AbortController();
-  const running = runHeartbeat(
-    {
-      everyMs: heartbeat.everyMinutes * 60_000,
-      activeHours: heartbeat.activeHours,
-      get timeZone() {
-        return budgets.calendar.timeZone;
-      },
-      // Where others read along the list is not shown, and there is nothing to look through.
-      tasks: async () =>
-        readers.ofSession(conversations.keyAt(now())).audience === "owner"
-          ? withoutLinesOf(templatesOf("memory/heartbeat.md").join("\n"), (await contextFiles.load()).heartbeat)
-          : undefined,
-      isBusy: async () =>
-        isUsedUp(mind) ||
-        (runs.last !== undefined &&
-          (await core.engine.waiting("inbound", conversations.keyAt(Date.parse(runs.last.dueAt)))).length > 0),
-      accept: (due) => runs.begin(due),
-      lastDue: {
-        get() {
-          const due = records.get("due");
-          return typeof due === "number" ? due : undefined;
-        },
-        set: (due) => records.put("due", due),
-      },
-      now,
-      log,
+  const ports: Parameters<typeof runHeartbeat>[0] = {
+    everyMs: heartbeat.everyMinutes * 60_000,
+    activeHours: heartbeat.activeHours,
+    get timeZone() {
+      return budgets.calendar.timeZone;
     },
-    stopping.signal,
-  );
+    // Where others read along the list is not shown, and there is nothing to look through.
+    tasks: async () =>
+      readers.ofSession(conversations.keyAt(now())).audience === "owner"
+        ? withoutLinesOf(templatesOf("memory/heartbeat.md").join("\n"), (await contextFiles.load()).heartbeat)
+        : undefined,
+    isBusy: async () =>
+      isUsedUp(mind) ||
+      (runs.last !== undefined &&
+        (await core.engine.waiting("inbound", conversations.keyAt(Date.parse(runs.last.dueAt)))).length > 0),
+    accept: (due) => runs.begin(due),
+    lastDue: {
+      get() {
+        const due = records.get("due");
+        return typeof due === "number" ? due : undefined;
+      },
+      set: (due) => records.put("due", due),
+    },
+    now,
+    log,
+  };
+  const running = core.process.alone("heartbeat", (signal) => runHeartbeat(ports, signal), stopping.signal);
   releases.defer(async () => {
     unsubscribe();
     stopping.abort(new DOMException("The gateway is stopping", "AbortError"));

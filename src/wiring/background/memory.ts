@@ -33,7 +33,7 @@ export async function startMemory(
 }
 
 function openTitles({ log }: GatewayOptions, core: Core, { mind: { models, budgets } }: Assistant): AsyncDisposable {
-  const { events, engine, sessions, lives } = core;
+  const { ownEvents: events, engine, sessions, lives } = core;
   const { background: budget } = budgets;
   return startTitles({ bus: events, engine, sessions, lives, chooseModel: models.choose, budget, log });
 }
@@ -59,25 +59,23 @@ async function startDailySummaries(
       await core.engine.append(gatewayKey, [event], { durable: false, counts });
     },
   };
-  const running = runDailySummaries(
-    {
-      file: { root: agents.defaults.workspace, name: "memory/HISTORY.md" },
-      read: (from, until) => readOwnersDay(core.sessions, readers.ofSession, from, until),
-      summarise: async (day, text, signal) =>
-        memory.dailySummary === "model" ? await summariseDay(summaryPorts, day, text, signal) : undefined,
-      lastDay: {
-        get() {
-          const day = records.get("last");
-          return typeof day === "string" ? day : undefined;
-        },
-        set: (day) => records.put("last", day),
+  const ports: Parameters<typeof runDailySummaries>[0] = {
+    file: { root: agents.defaults.workspace, name: "memory/HISTORY.md" },
+    read: (from, until) => readOwnersDay(core.sessions, readers.ofSession, from, until),
+    summarise: async (day, text, signal) =>
+      memory.dailySummary === "model" ? await summariseDay(summaryPorts, day, text, signal) : undefined,
+    lastDay: {
+      get() {
+        const day = records.get("last");
+        return typeof day === "string" ? day : undefined;
       },
-      markForeign: core.folders.provenance.markForeign,
-      now: () => new Date(options.now?.() ?? Date.now()),
-      log: options.log,
+      set: (day) => records.put("last", day),
     },
-    stopping.signal,
-  );
+    markForeign: core.folders.provenance.markForeign,
+    now: () => new Date(options.now?.() ?? Date.now()),
+    log: options.log,
+  };
+  const running = core.process.alone("daily-summary", (signal) => runDailySummaries(ports, signal), stopping.signal);
   releases.defer(async () => {
     stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
     await running;

@@ -8,7 +8,7 @@ import type { GatewayOptions } from "../options.js";
 /** What owners are told in their own chats without having asked. */
 export function startNotices(
   { log }: GatewayOptions,
-  { engine, events, sessions, messages }: Core,
+  { engine, ownEvents: events, sessions, messages }: Core,
   { people: { isOwner, owners }, platforms: { channels }, readers }: Assistant,
   releases: Releases,
 ): void {

@@ -1,6 +1,7 @@
 import { PassedQuestions } from "../../agent/questions/pass-on.js";
 import { choicesFor } from "../../agent/questions/text.js";
 import type { Presence } from "../../api/attention/presence.js";
+import type { InboundMessage, OutboundMessage } from "../../bus/messages.js";
 import { questionRepliesOf } from "../../bus/replies.js";
 import { channelOf, chatOf } from "../../events/session-key.js";
 import type { Releases } from "../../util/async/releases.js";
@@ -32,17 +33,23 @@ export async function startPassingOn(
       const { sessions: found } = await sessions.page({ isWanted: (key) => ownerIn(key) !== undefined });
       return found[0] && ownerIn(found[0].key);
     },
-    messagesFor(asked, sessionKey, chat, content) {
-      const [channel, chatId, id] = [channelOf(chat), chatOf(chat), `${asked.request_id}~${channelOf(chat)}`];
-      const choices = choicesFor(asked).map(({ id: option, label, description }) => {
-        return { label, description, value: `${asked.request_id}:${option}` };
-      });
-      const to = { id, channel, chatId, senderId: chatId, sessionKey, content: "", attachments: [], receivedAt: 0 };
-      const shown = questionRepliesOf(shapes.get(channel), to, { id, content, choices }, "");
-      return shown.map(({ body }) => {
-        const { turnId: _turn, correlationId: _correlation, ...message } = body;
-        return { ...message, queuedEventId: derivedId("evt", body.id, chat) };
-      });
+    there: {
+      messagesFor(asked, sessionKey, chat, content) {
+        const channel = channelOf(chat);
+        const id = `${asked.request_id}~${channel}`;
+        const choices = choicesFor(asked).map(({ id: option, label, description }) => {
+          return { label, description, value: `${asked.request_id}:${option}` };
+        });
+        const to = placeIn(chat, id, sessionKey);
+        const shown = questionRepliesOf(shapes.get(channel), to, { id, content, choices }, "");
+        return shown.map(({ body }) => outsideTurn(body, chat));
+      },
+      noticeFor(requestId, sessionKey, chat, content) {
+        const channel = channelOf(chat);
+        const id = `${requestId}~${channel}~end`;
+        return outsideTurn({ id, channel, chatId: chatOf(chat), sessionKey, content, attachments: [] }, chat);
+      },
+      canChange: (chat) => channels.get(channelOf(chat))?.edit !== undefined,
     },
     messages,
     async causeOf({ sessionKey, asked }) {
@@ -57,4 +64,16 @@ export async function startPassingOn(
     log,
   });
   releases.defer(passing.start());
+}
+
+/** As if somebody there had written. */
+function placeIn(chat: string, id: string, sessionKey: string): InboundMessage {
+  const [channel, chatId] = [channelOf(chat), chatOf(chat)];
+  return { id, channel, chatId, senderId: chatId, sessionKey, content: "", attachments: [], receivedAt: 0 };
+}
+
+/** The same message each time. */
+function outsideTurn(message: OutboundMessage, chat: string): OutboundMessage {
+  const { turnId: _turn, correlationId: _correlation, ...rest } = message;
+  return { ...rest, queuedEventId: derivedId("evt", message.id, chat) };
 }

@@ -43,7 +43,7 @@ export function openReactors(
   const { config, log, added } = options;
   const others = added?.reactors ?? [];
   const wanted = config.config.reactors;
-  const { engine, events } = core;
+  const { engine, ownEvents: events } = core;
   const metrics = wanted.metrics ? createMetricsReactor(readingsOf(options, core, assistant, watched)) : undefined;
   const reactors: Reactor[] = [];
   if (wanted.log) reactors.push(createLogReactor({ log }));

@@ -29,7 +29,7 @@ export async function startRetries(
   });
   core.lives.onLeave("retries", (key) => waiting.forget(key));
   const stopping = new AbortController();
-  const running = waiting.run(stopping.signal);
+  const running = core.process.alone("retries", (signal) => waiting.run(signal), stopping.signal);
   releases.defer(async () => {
     stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
     await running;

@@ -12,6 +12,9 @@ export interface OpenedSchedule {
   readonly reports: RunReports;
 }
 
+/** What other nodes have changed in the jobs is seen so soon. */
+const sharedLookMs = 2000;
+
 /** What the assistant does by itself at its time. */
 export async function openSchedule(
   options: GatewayOptions,
@@ -37,7 +40,13 @@ export async function openSchedule(
   };
   const { budgets } = mind;
   const zone = (): string => budgets.calendar.timeZone;
-  const schedule = releases.use(new Schedule({ records, reports, messages, lives, zone, isWorking: work, now, log }));
+  const schedule = releases.use(
+    new Schedule({
+      ...{ records, reports, messages, lives, zone, isWorking: work, now, log },
+      run: (running, signal) => core.process.alone("schedule", running, signal),
+      lookMs: core.process.isClustered ? sharedLookMs : undefined,
+    }),
+  );
   if (work) schedule.start(join(workspace, ".cron"));
   return { schedule, reports };
 }

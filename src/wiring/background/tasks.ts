@@ -20,6 +20,7 @@ export async function openTasks(
   const tasks = new Tasks({
     engine,
     records: await engine.records.open("task"),
+    isShared: core.process.isClustered,
     sessions,
     lives,
     running,

@@ -30,7 +30,7 @@ interface Traces {
 
 async function startTraces(
   { env = {}, log, version }: GatewayOptions,
-  { events }: Core,
+  { ownEvents: events }: Core,
   { telemetry, secrets }: Traces,
   releases: Releases,
 ): Promise<(() => Spans) | undefined> {

@@ -3,13 +3,15 @@ import { join } from "node:path";
 import type { CommandResults } from "../../api/commands/commands-api.js";
 import { restoreMarker } from "../../backup/marker.js";
 import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
+import { type NodeCallPorts, NodeCalls } from "../../bus/node-calls.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import { type OpenedHome, openHome } from "../../engine/embedded/open-home.js";
 import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
 import type { CommandAsker, CommandTaker } from "../../events/bus/commands.js";
 import { HeldPieces } from "../../events/bus/held-pieces.js";
-import { createSystemBus, type EventConsumer } from "../../events/bus/system-bus.js";
+import { ownEvents } from "../../events/bus/own-events.js";
+import { createSystemBus, type EventConsumer, type EventProducer } from "../../events/bus/system-bus.js";
 import type { EventDraft, GatewayEvent } from "../../events/event.js";
 import { openStreamSnapshots, type StreamSnapshots } from "../../events/folds/stream-snapshots.js";
 import { systemKey } from "../../events/session-key.js";
@@ -32,6 +34,8 @@ import { makeFolder } from "../../util/files/make-folder.js";
 import { reasonOf } from "../../util/files/system-fault.js";
 import { newId } from "../../util/ids.js";
 import type { GatewayOptions } from "../options.js";
+import { underLease } from "../turns/under-lease.js";
+import { assertNoCluster } from "./cluster-mark.js";
 import { folderLimitsOf } from "./folder-limits.js";
 import { openProvenance, type Provenance } from "./labels.js";
 import { type OpenedStorage, openStorage } from "./storage.js";
@@ -58,12 +62,20 @@ export interface GatewayProcess {
   readonly setAddress: (address: string) => void;
   readonly holdFiles?: OpenedHome["holdFiles"];
   readonly thinLogs?: OpenedHome["thinLogs"];
+  /** Other nodes work on the same messages. */
+  readonly isClustered: boolean;
+  /** Undefined where there are none. */
+  readonly nodes: NodeCalls | undefined;
+  /** Does what only one node may do at a time, until `signal` aborts: here, or in the node that goes on with it. */
+  readonly alone: (name: string, work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>;
 }
 
 /** What keeps messages and events. */
 export interface Core {
   readonly engine: Engine;
   readonly events: EventConsumer;
+  /** Only those of this process: for what is done once about an event. */
+  readonly ownEvents: EventConsumer;
   /** What clients ask, over whichever transport. */
   readonly commands: CommandAsker<CommandResults> & CommandTaker<CommandResults>;
   readonly sessions: SessionStore;
@@ -93,22 +105,21 @@ export async function openCore(
   releases.defer(() => bus.destroy(), "event bus");
   const events = bus.asConsumer();
   const producer = bus.asProducer();
-  const files = createSessionFiles(sessionsDir);
+  const documentsDir = isClustered(options) ? join(home, "documents") : sessionsDir;
+  await ownFolder(documentsDir);
+  const files = createSessionFiles(documentsDir, sessionsDir);
   const instanceId = newId("gw");
   const opened = releases.use(await lockAndOpen(options, { sessionsDir, files, instanceId, publish: producer.emit }));
-  const { engine, assertHeld, recentSessions, holdFiles, thinLogs, setAddress } = opened;
+  const { engine, assertHeld, recentSessions, lastSequences, holdFiles, thinLogs, setAddress } = opened;
   const snapshots = releases.use(openStreamSnapshots(events, { ttlMs: config.events.snapshotTtlSeconds * 1000 }));
-  const { problem, ...storage } =
-    options.added?.storage === undefined
-      ? await openStorage(config.storage, home)
-      : ownStorage(options.added.storage, log);
+  const { problem, ...storage } = await storageOf(options);
   const sessions = releases.use(
     new SessionStore({
       engine,
       bus: events,
       files,
       log,
-      recentSessions,
+      changed: { recentSessions, shared: lastSequences && { instanceId, lastSequences } },
       onBoundary,
       assertHeld,
       ...dateOf(now),
@@ -122,17 +133,23 @@ export async function openCore(
   events.on("session_state_changed", ({ session_key, payload: { to } }) => {
     if (to === "deleted") provenance.files.forget(files.folder(session_key));
   });
+  const hasOthers = isClustered(options);
   return {
     engine,
     events,
+    ownEvents: hasOthers ? ownEvents(events, instanceId) : events,
     commands: { request: bus.request, handle: bus.handle },
     sessions,
     lives: new SessionLives(log),
     folders: { files, provenance, whyFull: createWhyFull(folderLimitsOf(() => live.running)) },
     storageProblem: () => problem ?? sessions.storageProblem(),
-    growing: { snapshots, pieces: new HeldPieces(producer) },
+    growing: { snapshots, pieces: new HeldPieces(hasOthers ? forAllNodes(producer) : producer) },
     messages: createMessageBus(engine),
-    process: { instanceId, setAddress, holdFiles, thinLogs },
+    process: {
+      ...{ instanceId, setAddress, holdFiles, thinLogs, isClustered: hasOthers },
+      nodes: hasOthers ? openNodeCalls(releases, { engine, events, instanceId, log }) : undefined,
+      alone: (name, work, signal) => (hasOthers ? underLease(engine, name, work, { signal, log }) : work(signal)),
+    },
     logEvent: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {
         // What parts say about their own end comes after the end of the log.
@@ -151,18 +168,22 @@ interface HomeParts {
 
 /** The engine, once no other gateway works in these folders. @throws {EngineError} */
 async function lockAndOpen(options: GatewayOptions, parts: HomeParts): Promise<OpenedHome> {
-  const { home, log, onBoundary, now, openEngine } = options;
+  const { home, config, log, onBoundary, now, openEngine } = options;
   const { files, ...given } = parts;
+  const common = { home, ...given, log, ...(onBoundary && { onBoundary }), ...(now && { now }) };
+  if (isClustered(options)) {
+    const { openClusterHome } = await import("./cluster-home.js");
+    return await openClusterHome({ ...common, onLocked: () => assertRestored(home) }, config);
+  }
   const gatewayLog = join(home, gatewayLogName);
   return await openHome({
-    home,
-    ...given,
+    ...common,
     ownKey: gatewayKey,
     openEngine,
-    onLocked: () => assertRestored(home),
-    log,
-    ...(onBoundary === undefined ? {} : { onBoundary }),
-    ...(now === undefined ? {} : { now }),
+    onLocked() {
+      assertRestored(home);
+      assertNoCluster([parts.sessionsDir, home]);
+    },
     logs: {
       pathOf: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
       all: () => [gatewayLog, ...logsIn(parts.sessionsDir)],
@@ -178,6 +199,32 @@ function assertRestored(home: string): void {
     `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,
     { kind: "corrupt" },
   );
+}
+
+/** The nodes of a cluster share the folders of sessions; documents are what each of them makes of the events for itself. */
+function isClustered({ config, openEngine }: GatewayOptions): boolean {
+  return config.config.engine.kind !== "embedded" && openEngine === undefined;
+}
+
+function openNodeCalls(releases: Releases, ports: NodeCallPorts): NodeCalls {
+  const calls = new NodeCalls(ports);
+  releases.defer(() => calls[Symbol.dispose](), "calls of nodes");
+  return calls;
+}
+
+/** Who listens at another node is not known here. */
+function forAllNodes(producer: EventProducer): EventProducer {
+  return { ...producer, isAwaited: () => true };
+}
+
+async function storageOf(options: GatewayOptions): Promise<OpenedStorage> {
+  const { added, config, home, log } = options;
+  const { storage } = config.config;
+  if (added?.storage !== undefined) return ownStorage(added.storage, log);
+  if (!isClustered(options) || ["file", "memory"].includes(storage.driver)) return await openStorage(storage, home);
+  return {
+    problem: `storage.driver is ${storage.driver}, and engine.kind is ${config.config.engine.kind}: each gateway keeps session documents as files of its own, because a storage has room for those of one gateway. Take storage.driver out.`,
+  };
 }
 
 function ownStorage(storage: StorageDriver, log: Logger): OpenedStorage {

@@ -10,7 +10,7 @@ import { createAddressPolicy, isPublic } from "../../policy/locations/addresses.
 import { createEgress } from "../../policy/locations/egress.js";
 import { isPoint } from "../../push/encrypt.js";
 import { sendPush } from "../../push/send.js";
-import { loadSenderKey, type SenderKey } from "../../push/sender-key.js";
+import { loadSenderKey, loadSharedKey, type SenderKey } from "../../push/sender-key.js";
 import { Subscriptions } from "../../push/subscriptions.js";
 import type { Releases } from "../../util/async/releases.js";
 import type { Assistant } from "../assistant/assistant.js";
@@ -31,7 +31,7 @@ export async function openAttention(
   const { home, log, now = Date.now, pauses } = options;
   const presence = new Presence(now);
   const subscriptions = new Subscriptions(await core.engine.records.open("push_subscription"));
-  const key = keyOf(home, subscriptions);
+  const key = keyOf(home, core, subscriptions);
   const resolve = resolverOf(live);
   const isGone = (device: string): boolean => isStrange(device, live, devices);
   await subscriptions.removeOf(({ device }) => isGone(device));
@@ -59,7 +59,7 @@ export async function openAttention(
     now,
     log,
   });
-  if (isWorking(options)) releases.defer(pushes.start(core.events), "pushes");
+  if (isWorking(options)) releases.defer(pushes.start(core.ownEvents), "pushes");
   const assertReachable = async ({ hostname, port, protocol }: URL): Promise<void> => {
     const isSecure = protocol === "https:";
     const found = await resolve(hostname, port === "" ? (isSecure ? 443 : 80) : Number(port));
@@ -73,10 +73,12 @@ export async function openAttention(
 }
 
 /** Read or made when it is first needed. Subscriptions for another key than this one are of no use. */
-function keyOf(home: string, subscriptions: Subscriptions): () => Promise<SenderKey> {
+function keyOf(home: string, { engine, process }: Core, subscriptions: Subscriptions): () => Promise<SenderKey> {
   let loading: Promise<SenderKey> | undefined;
   const load = async (): Promise<SenderKey> => {
-    const key = await loadSenderKey(join(home, "push-key.json"));
+    const key = process.isClustered
+      ? await loadSharedKey(await engine.records.open("push_key"))
+      : await loadSenderKey(join(home, "push-key.json"));
     await subscriptions.removeOf(({ senderKey }) => senderKey !== key.publicKey);
     return key;
   };

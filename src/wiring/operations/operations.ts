@@ -16,6 +16,7 @@ import { jobOwnerOf } from "../../schedule/job-owner.js";
 import type { Schedule } from "../../schedule/schedule.js";
 import { openMarks } from "../../sessions/marks/marks.js";
 import { UnreadCounts } from "../../sessions/marks/unread.js";
+import { deletionKind, marksKind } from "../../sessions/record-kinds.js";
 import type { Artifacts } from "../../tools/chat/artifacts.js";
 import type { Releases } from "../../util/async/releases.js";
 import { DiskProbe } from "../../util/files/disk-probe.js";
@@ -67,17 +68,13 @@ export async function openOperations(
       sessions: core.sessions,
       lives: core.lives,
       snapshots: core.growing.snapshots,
-      begunDeletions: await core.engine.records.open("deletion"),
+      begunDeletions: await core.engine.records.open(deletionKind),
       ...(await openMarked(core, now)),
       search: openSearch(options, core, releases),
       lookedRuns: await core.engine.records.open("looked_run"),
       systemKey: gatewayKey,
     },
-    work: {
-      ...turnPorts(assistant),
-      tasks,
-      contextUse: contextUseOf(options, core, assistant, { tools, mcp }),
-    },
+    work: { ...turnPorts(assistant), tasks, contextUse: contextUseOf(options, core, assistant, { tools, mcp }) },
     people: {
       pairing: people.pairing,
       devices: people.devices,
@@ -106,6 +103,7 @@ export async function openOperations(
       holdFiles: core.process.holdFiles,
       metrics,
       now,
+      reachable: () => live.running.tools.web.fetch.allow,
       log,
     },
   });
@@ -162,7 +160,7 @@ function toolOperations(
 
 /** What the owner has pinned, archived and read. It goes with its session. */
 async function openMarked({ engine, lives }: Core, now: () => number) {
-  const marks = await openMarks(await engine.records.open("session_marks"), now);
+  const marks = await openMarks(await engine.records.open(marksKind), now);
   lives.onLeave("marks", (key) => marks.forget(key));
   return { marks, unread: new UnreadCounts(engine, marks) };
 }

@@ -38,6 +38,12 @@ const maxSessions = 1000;
 
 type Gateway = Pick<GatewayApi, "status" | "listSessions" | "listQuestions" | "cron">;
 
+/** `source`: the client that wrote them; the gateway once they are in force, also those that were changed by hand. */
+export function configChanged(names: readonly string[], source: "client" | "gateway"): EventDraft {
+  const to = names.join(", ").slice(0, maxNames);
+  return draft("settings_changed", { scope: "gateway", key: "config", to }, { source });
+}
+
 /** The settings of the gateway, as a page shows and changes them; nothing where they do not come from a file. */
 export function createSettings(
   options: GatewayOptions,
@@ -47,10 +53,7 @@ export function createSettings(
 ): Pick<GatewayApi, "settings" | "setup"> {
   const { home, log, config: running, env } = options;
   if (env === undefined || mcp === undefined) return {};
-  const onChanged = (names: readonly string[]): void => {
-    const to = names.join(", ").slice(0, maxNames);
-    logEvent(draft("settings_changed", { scope: "gateway", key: "config", to }, { source: "client" }));
-  };
+  const onChanged = (names: readonly string[]): void => logEvent(configChanged(names, "client"));
   const file = new SettingsFile({ home, path: running.path, env, live, onChanged });
   const files = new WorkspaceFiles(running.config.agents.defaults.workspace, (job) => mind.ownerMemory.inTurn(job));
   const notifications = new Notifications({

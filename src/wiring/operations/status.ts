@@ -1,10 +1,11 @@
-import type { ChannelStatus } from "../../api/gateway-status.js";
+import type { ChannelStatus, EngineFacts } from "../../api/gateway-status.js";
 import { ChannelStates } from "../../api/status/channel-states.js";
 import { createGuestProblems } from "../../api/status/guest-problems.js";
 import { Status } from "../../api/status/status.js";
 import { isPlatformName, setUpOf, titleOf } from "../../channels/platforms.js";
 import { isUnmended } from "../../config/file-modes.js";
 import type { Config } from "../../config/schema.js";
+import { databaseName } from "../../doctor/database-name.js";
 import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
 import type { GatewayOptions } from "../options.js";
@@ -39,7 +40,7 @@ export function openStatus(
     (name) => platforms.channels.get(name)?.toDo?.(),
   );
   const status = new Status({
-    facts: { version, instanceId: core.process.instanceId, home, workspace, missing },
+    facts: { version, instanceId: core.process.instanceId, home, workspace, missing, engine: engineOf(options, core) },
     rights: () => rightsIn(live.running),
     engine: core.engine,
     models: mind.models,
@@ -64,6 +65,12 @@ export function openStatus(
     now,
   });
   return { status, channels };
+}
+
+function engineOf({ config, openEngine }: GatewayOptions, { engine: { nodeId } }: Core): EngineFacts | undefined {
+  const { kind, url, schema } = config.config.engine;
+  if (openEngine !== undefined) return undefined;
+  return kind === "embedded" ? { kind, nodeId } : { kind, nodeId, database: databaseName(url), schema };
 }
 
 /** What people set up by its name, they know by that name. */

@@ -56,6 +56,27 @@ export const attemptsTests: readonly ContractTest[] = [
     assert.deepEqual(attempts, [1, 1]);
   }),
 
+  contractTest("only an attempt before which none has begun is the first", async (engine, _published, reopen) => {
+    const firsts: boolean[] = [];
+    const consumer = consuming(engine, "inbound", async (delivery) => {
+      firsts.push(delivery.isFirst);
+      if (firsts.length === 1) await delivery.release();
+      else await delivery.retry({ reason: "busy", delayMs: 50 });
+    });
+    await accept(engine, "msg_1");
+    await until("it was handed out twice", () => firsts.length === 2);
+    await consumer.stop();
+    await accept(engine, "msg_2", other);
+    const again = consuming(await reopen(), "inbound", async (delivery) => {
+      firsts.push(delivery.isFirst);
+      await delivery.commit({ events: [], emit: [] });
+    });
+    await until("the next process has done both", () => firsts.length === 4);
+    await again.stop();
+    // Nobody knows any more that nothing of the last one was begun.
+    assert.deepEqual(firsts, [true, false, false, false]);
+  }),
+
   contractTest("a handler that ends without an end while stopping gives its work back uncounted", async (engine) => {
     const started = gate();
     const consumer = consuming(engine, "inbound", async (_delivery, signal) => {

@@ -46,6 +46,13 @@ test("/new says so when words came with it that nobody has read", async () => {
   assert.equal(t.model.requests.length, 0);
 });
 
+test("in a group only an owner has the conversation summarised", async () => {
+  await using t = await start();
+  assert.match(await t.ask(guest, "/compact", -5), /^In a group only an owner/);
+  assert.equal(await t.ask(owner, "/compact", -5), "There is nothing to summarise yet.");
+  assert.equal(await t.ask(guest, "/compact"), "There is nothing to summarise yet.", "in a chat of their own they may");
+});
+
 test("an unknown command is answered at once, and no model is asked; other texts that begin with a slash are texts", async () => {
   await using t = await start();
   assert.equal(

@@ -137,6 +137,11 @@ describe("what can be done with a message on the web page", { timeout: 180_000, 
       assert.deepEqual(await textsOf(page), ["apples", "You said: apples"]);
       await choose(page, message(page, "assistant", "apples"), "Details");
       const card = page.getByRole("dialog", { name: "Details" });
+      const [placed, answer] = [await card.boundingBox(), await message(page, "assistant", "apples").boundingBox()];
+      assert.ok(
+        placed !== null && answer !== null && placed.x >= answer.x,
+        "it covers nothing beside the conversation",
+      );
       const text = (await card.textContent()) ?? "";
       for (const word of ["Model", "Tokens read", "Tokens written", "Cost", "Duration"])
         assert.match(text, new RegExp(word));

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import type { Browser, BrowserContext, Page, Route } from "playwright-core";
+import { after, describe } from "node:test";
+import type { BrowserContext, Page, Route } from "playwright-core";
 import { gate, until } from "../../support/engine/engine-kit.js";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
+import { pageTest, withPage } from "../../support/worlds/http/chromium.js";
+import { backendOfBlock, browserOfBlock } from "../../support/worlds/http/page-block.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
 
@@ -18,22 +18,13 @@ function answer({ userText }: RecordedRequest): ScriptedAnswer {
 }
 
 describe("what is not sent yet on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-  let backend: Backend;
-
-  before(async () => {
-    browser = await openChromium();
-    backend = await startBackend({ answer });
-  });
-  after(async () => {
-    silence.open();
-    await browser?.close();
-    await backend?.stop();
-  });
+  after(() => silence.open());
+  const browser = browserOfBlock();
+  const backend = backendOfBlock({ answer });
 
   // What the browser itself says while the gateway is away.
   const onPage = (scenario: (page: Page) => Promise<void>): Promise<void> =>
-    withPage(browser, backend.url, scenario, { expected: /ERR_INTERNET_DISCONNECTED|ERR_FAILED|WebSocket/ });
+    withPage(browser(), backend().url, scenario, { expected: /ERR_INTERNET_DISCONNECTED|ERR_FAILED|WebSocket/ });
 
   pageTest("a message with a file outlives a crash of the tab while the gateway is away, and is sent once", () =>
     onPage(async (page) => {
@@ -49,7 +40,7 @@ describe("what is not sent yet on the web page", { timeout: 120_000, skip: witho
       await kept(page, 1);
       await page.close();
 
-      const second = await open(context, backend.url);
+      const second = await open(context, backend().url);
       // Another chat is open now: it goes all the same.
       await second.locator(".session", { hasText: "what is in it?" }).click();
       assert.equal(new URL(second.url()).hash, hash);

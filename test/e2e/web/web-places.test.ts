@@ -75,6 +75,42 @@ describe("going from place to place on the web page", { timeout: 120_000, skip: 
     }),
   );
 
+  pageTest("on a phone the way back closes the menu and then the pane, and Settings leads to their list", () =>
+    withPage(
+      browser,
+      backend.url,
+      async (page) => {
+        await page.waitForURL(/#webui/);
+        const chat = page.url();
+        const menu = page.getByRole("button", { name: /^Menu/ });
+        const side = page.locator("#side");
+        const isOpen = page.locator(".shell.drawer-open");
+        await menu.tap();
+        await isOpen.waitFor();
+        await page.goBack();
+        await isOpen.waitFor({ state: "detached" });
+        assert.equal(page.url(), chat, "the page is not left");
+        await menu.tap();
+        await side.getByRole("button", { name: "Settings" }).tap();
+        const list = side.getByRole("navigation", { name: "Settings" });
+        await list.getByRole("button", { name: "Models" }).waitFor();
+        assert.equal(page.url(), chat, "nothing was chosen yet");
+        await page.keyboard.press("Escape");
+        await isOpen.waitFor({ state: "detached" });
+        await menu.tap();
+        await side.getByRole("button", { name: "New chat" }).waitFor();
+        await side.getByRole("button", { name: "Settings" }).tap();
+        await list.getByRole("button", { name: "Channels" }).tap();
+        await page.locator(".pane-page").waitFor();
+        assert.equal(await isOpen.count(), 0);
+        await page.goBack();
+        await page.getByLabel("Message", { exact: true }).waitFor();
+        assert.deepEqual([page.url(), await isOpen.count()], [chat, 0], "one step back, and the menu is closed");
+      },
+      { context: phone },
+    ),
+  );
+
   pageTest("text that is not saved goes only after a question", () =>
     withPage(browser, at("#/jobs"), async (page) => {
       await page.getByRole("button", { name: "New job" }).waitFor();
@@ -100,6 +136,29 @@ describe("going from place to place on the web page", { timeout: 120_000, skip: 
     }),
   );
 
+  pageTest("what was typed in a form goes only after a question, in every form", () =>
+    withPage(
+      browser,
+      at("#/jobs"),
+      async (page) => {
+        for (const [pane, open, field] of forms) {
+          await page.evaluate(`location.hash = '#/${pane}'`);
+          await page.getByRole("button", { name: open }).first().click();
+          if (pane === "mcp") await page.getByText(/only where the gateway has a token/).waitFor();
+          if (pane === "models") await page.getByRole("radio", { name: /anthropic/ }).click();
+          await page.getByLabel(field).first().fill("typed");
+          await page.getByRole("button", { name: "Inbox" }).click();
+          await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+          assert.equal(await page.getByLabel(field).first().inputValue(), "typed", pane);
+          await page.getByRole("button", { name: "Inbox" }).click();
+          await page.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+          await page.getByText("Nothing waits for you").or(page.locator(".inbox-card")).first().waitFor();
+        }
+      },
+      asked,
+    ),
+  );
+
   pageTest("a page whose code did not come is there with a second try, and says nothing of it after", () =>
     withPage(
       browser,
@@ -119,6 +178,20 @@ describe("going from place to place on the web page", { timeout: 120_000, skip: 
     ),
   );
 });
+
+/** The pane of models asks a provider that the test does not have. */
+const asked = { expected: /the server responded with a status of 400/ };
+
+/** The forms of the page: where they are, what opens them, and a field of theirs. */
+const forms: readonly (readonly [pane: string, open: string | RegExp, field: string | RegExp])[] = [
+  ["jobs", "New job", "What the assistant is told"],
+  ["channels", "Set up", "The bot's token"],
+  ["models", "Add a provider", /^API key of/],
+  ["mcp", "Add a server", "Name"],
+  ["skills", "New skill", "Name"],
+  ["skills", "Install", "Where is it?"],
+  ["tools", "Add a rule", /^Which one/],
+];
 
 /** Each button of an answer has room around its words, which are in its middle. */
 async function assertRoomy(page: Page, within: string): Promise<void> {

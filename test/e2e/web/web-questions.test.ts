@@ -1,27 +1,18 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe } from "node:test";
-import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
+import { describe } from "node:test";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
+import { pageTest, withPage } from "../../support/worlds/http/chromium.js";
+import { backendOfBlock, browserOfBlock } from "../../support/worlds/http/page-block.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
 
 describe("questions and interrupts on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-  let backend: Backend;
-
-  before(async () => {
-    browser = await openChromium();
-    backend = await startBackend();
-  });
-  after(async () => {
-    await browser?.close();
-    await backend?.stop();
-  });
+  const browser = browserOfBlock();
+  const backend = backendOfBlock();
 
   const onPage = (scenario: (page: Page) => Promise<void>, context?: BrowserContextOptions): Promise<void> =>
-    withPage(browser, backend.url, scenario, { context });
+    withPage(browser(), backend().url, scenario, { context });
 
   pageTest("a question is a card above the composer; it survives a reload, and a click answers it", () =>
     onPage(async (page) => {
@@ -60,7 +51,7 @@ describe("questions and interrupts on the web page", { timeout: 120_000, skip: w
 
   pageTest("a permission shows all of what would run, and only a yes lets it", () =>
     onPage(async (page) => {
-      const file = join(backend.home, "workspace", "plan.md");
+      const file = join(backend().home, "workspace", "plan.md");
       await write(page, "write it down", "Enter");
       const card = page.locator(".question-card");
       await card.getByText("May I write plan.md?").waitFor();
@@ -88,7 +79,7 @@ describe("questions and interrupts on the web page", { timeout: 120_000, skip: w
       await answered(page, "Thank you.");
       await page.getByText("Answered: TRAIN_API_KEY saved").waitFor();
       assert.ok(!(await page.content()).includes("very-s3cret"));
-      const stored = JSON.parse(readFileSync(join(backend.home, "secrets.json"), "utf8"));
+      const stored = JSON.parse(readFileSync(join(backend().home, "secrets.json"), "utf8"));
       assert.equal(stored.TRAIN_API_KEY, "very-s3cret-train-key");
     }),
   );

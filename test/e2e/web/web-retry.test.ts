@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { describe } from "node:test";
+import type { Page } from "playwright-core";
 import { assertAccessible } from "../../support/worlds/http/axe.js";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
+import { pageTest, withPage } from "../../support/worlds/http/chromium.js";
+import { backendOfBlock, browserOfBlock } from "../../support/worlds/http/page-block.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/worlds/model-script.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
 
@@ -20,20 +20,11 @@ function answer({ method, userText }: RecordedRequest): ScriptedAnswer {
 }
 
 describe("failed turns on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-  let backend: Backend;
-
-  before(async () => {
-    browser = await openChromium();
-    backend = await startBackend({ answer });
-  });
-  after(async () => {
-    await browser?.close();
-    await backend?.stop();
-  });
+  const browser = browserOfBlock();
+  const backend = backendOfBlock({ answer });
 
   const onPage = (scenario: (page: Page) => Promise<void>, phone = false): Promise<void> =>
-    withPage(browser, backend.url, scenario, phone ? { context: { viewport: { width: 390, height: 844 } } } : {});
+    withPage(browser(), backend().url, scenario, phone ? { context: { viewport: { width: 390, height: 844 } } } : {});
 
   pageTest("a failed turn is tried again with a button, the message stays one, and the line says when", () =>
     onPage(async (page) => {
@@ -73,7 +64,7 @@ describe("failed turns on the web page", { timeout: 120_000, skip: withoutChromi
       await line.getByRole("button", { name: "Try again" }).waitFor();
       const key = decodeURIComponent(page.url().split("#").at(-1) ?? "");
       isMute = true;
-      await retryElsewhere(backend.url, key);
+      await retryElsewhere(backend().url, key);
       await line.getByRole("button", { name: "Try again" }).click();
       await line.getByText(/^Not tried again: .* was already tried again\.$/).waitFor();
     }),

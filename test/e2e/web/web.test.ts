@@ -301,6 +301,40 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     }),
   );
 
+  pageTest("what failed while the gateway was away is said no more once it is back", () =>
+    withPage(
+      browser,
+      backend.url,
+      async (page) => {
+        let isAway = false;
+        const sockets = new Set<WebSocketRoute>();
+        await page.routeWebSocket(/\/ws/, (socket: WebSocketRoute) => {
+          sockets.add(socket);
+          if (isAway) void socket.close();
+          else socket.connectToServer();
+        });
+        await page.route(/\/export/, (route) => (isAway ? route.abort() : route.continue()));
+        await page.reload();
+        await send(page, "greet me");
+        await waitForText(page.locator(".message.assistant .markdown"), "friend");
+        await waitUntilIdle(page);
+        isAway = true;
+        for (const socket of sockets) await socket.close();
+        await page.locator(".banner.offline").waitFor();
+        const row = page.locator(".session-groups .session", { hasText: "greet me" }).first();
+        await row.hover();
+        await row.getByRole("button", { name: /^Actions/ }).click();
+        await page.getByRole("menuitem", { name: "Save as Markdown" }).click();
+        await page.locator(".banner.failure").waitFor();
+        isAway = false;
+        await page.getByRole("button", { name: "Try now" }).click();
+        await page.locator(".banner.offline").waitFor({ state: "hidden" });
+        await page.locator(".banner.failure").waitFor({ state: "detached" });
+      },
+      { expected: /Failed to load resource|ERR_FAILED/ },
+    ),
+  );
+
   pageTest("sends what is typed right after a change of chat to the new one, and goes back to the old", () =>
     onPage(async (page) => {
       await send(page, "greet me");

@@ -71,7 +71,7 @@ const postgres: Program = {
   },
   args: (folder, port) => [
     ...["-D", join(folder, "data"), "-p", `${port}`, "-h", "127.0.0.1", "-k", folder],
-    ...["-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=20"],
+    ...["-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=100"],
   ],
   settings: (port, space) => ({
     driver: "db0",
@@ -126,8 +126,8 @@ export function withoutServer(server: ServerName): string | false {
   return files.some((file) => find(file) === undefined) && `needs ${name} (Debian: apt-get install ${debian})`;
 }
 
-/** Resolves once the server takes queries. */
-export async function startServer(server: ServerName): Promise<StorageServer> {
+/** Resolves once the server takes queries. `more` are arguments behind its own. */
+export async function startServer(server: ServerName, more: readonly string[] = []): Promise<StorageServer> {
   const program = servers[server];
   const folder = mkdtempSync(join(tmpdir(), `maxclaw-${server}-`));
   const owner = isRoot() ? program.user : undefined;
@@ -144,7 +144,7 @@ export async function startServer(server: ServerName): Promise<StorageServer> {
   let child: ChildProcess | undefined;
   let said = "";
   const launch = async (): Promise<void> => {
-    const [file, args] = dyingWithUs(find(program.files[0] ?? "") ?? "", program.args(folder, port));
+    const [file, args] = dyingWithUs(find(program.files[0] ?? "") ?? "", [...program.args(folder, port), ...more]);
     const started = spawn(file, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"], ...ids });
     child = started;
     said = "";

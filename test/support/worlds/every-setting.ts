@@ -117,6 +117,7 @@ function candidatesFor(path: readonly string[]): readonly unknown[] {
     "/srv/changed",
     `${nowhere}/changed`,
     "https://127.0.0.1/changed",
+    "postgresql://127.0.0.1:9/changed",
     "Asia/Tokyo",
     "08:00-09:00",
     "telegram:43",

@@ -46,6 +46,7 @@ export interface TestGatewayOptions {
   readonly tools?: Additions["tools"];
   readonly machines?: Additions["machines"];
   readonly reactors?: Additions["reactors"];
+  readonly platforms?: Additions["platforms"];
   readonly onBoundary?: GatewayOptions["onBoundary"];
   readonly modelRetryMs?: number;
   readonly providerCheckMs?: number;
@@ -86,11 +87,11 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   if (options.config !== undefined) await writeFile(join(home, "config.json"), JSON.stringify(quiet(options.config)));
   const log = keepLog();
   const config = await loadConfig({ home, env: { HOME: home } });
-  const { port = 0, tools, machines, reactors, onBoundary, isRuled = true } = options;
+  const { port = 0, tools, machines, reactors, platforms, onBoundary, isRuled = true } = options;
   const { modelRetryMs, providerCheckMs, sendTimeoutMs, sendRetryMs, now, openEngine } = options;
   const pauses = { modelRetryMs, providerCheckMs, sendTimeoutMs, sendRetryMs };
   const recorder = recordEvents();
-  const added = { tools, machines, reactors: [...(reactors ?? []), recorder] };
+  const added = { tools, machines, platforms, reactors: [...(reactors ?? []), recorder] };
   const given = { config, home, log, version: "0.0.0-test", env: { HOME: home, ...options.env }, http: { port } };
   const gateway = await openGateway({ ...given, added, pauses, onBoundary, now, openEngine });
   const { api } = gateway;

@@ -19,6 +19,11 @@ export function findChromium(): string | undefined {
   return browsers.find((path) => existsSync(path));
 }
 
+/** Chromium without all that belongs to windows. */
+export function findChromiumShell(): string | undefined {
+  return ["/usr/bin/chromium-headless-shell"].find((path) => existsSync(path));
+}
+
 /** For a test's `skip`: why it cannot run on this machine. In CI a skipped test fails the run. */
 export function withoutChromium(): string | false {
   return findChromium() === undefined && "needs Chromium or Chrome";

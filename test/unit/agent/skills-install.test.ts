@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { createSkill, installSkills } from "../../../src/skills/install.js";
+import { createAddressPolicy } from "../../../src/policy/locations/addresses.js";
+import { createEgress } from "../../../src/policy/locations/egress.js";
+import { createSkill, type InstallOptions, installSkills } from "../../../src/skills/install.js";
 import { parseSkill } from "../../../src/skills/parse.js";
 import { validateSkill } from "../../../src/skills/validate.js";
 import { tempFolder } from "../../support/engine/engine-kit.js";
@@ -15,6 +19,7 @@ const doc = (name: string): string => `---\nname: ${name}\ndescription: About ${
 async function setUp(context: TestContext) {
   const root = await tempFolder(context);
   const workspace = path.join(root, "ws");
+  const closed = createEgress(createAddressPolicy([]));
   const file = (name: string, content: string | Buffer): string => {
     const full = path.join(root, name);
     mkdirSync(path.dirname(full), { recursive: true });
@@ -25,10 +30,14 @@ async function setUp(context: TestContext) {
     root,
     file,
     zip: (entries: readonly ZipEntry[], name = "pack.zip") => file(name, zipOf(entries)),
-    install: async (source: string, more: { readonly replace?: boolean; readonly only?: string } = {}) =>
-      (await installSkills(source, { workspace, replace: false, ...more }, new AbortController().signal)).map(
-        ({ name }) => name,
-      ),
+    install: async (source: string, more: Partial<InstallOptions> = {}) =>
+      (
+        await installSkills(
+          source,
+          { workspace, replace: false, resolve: closed.resolve, ...more },
+          new AbortController().signal,
+        )
+      ).map(({ name }) => name),
     /** All that is in the skills folder, hidden or not. */
     there: (): readonly string[] => {
       try {
@@ -157,6 +166,47 @@ test("a git repository is cloned without its history, and nothing in it or for i
     t.there().filter((name) => name.startsWith(".")),
     [],
   );
+});
+
+test("a git address leads to this machine or a private network only where web_fetch may, and nowhere else from there", async (context) => {
+  const t = await setUp(context);
+  const asked: string[] = [];
+  let leadsTo = "";
+  const server = createServer(({ url = "", headers }, response) => {
+    asked.push(`${headers.host} ${url}`);
+    if (leadsTo === "") response.writeHead(404).end();
+    else response.writeHead(302, { location: `${leadsTo}${url}` }).end();
+  });
+  const other = createServer((_request, response) => {
+    asked.push("the other");
+    response.writeHead(404).end();
+  });
+  for (const each of [server, other]) await new Promise<void>((done) => each.listen(0, "127.0.0.1", done));
+  context.after(() => {
+    for (const each of [server, other]) each.close();
+  });
+  const portOf = (each: typeof server): number => (each.address() as AddressInfo).port;
+  const port = portOf(server);
+  for (const source of [
+    ...["127.0.0.1", "localhost", "127.1", "0x7f000001", "[::ffff:127.0.0.1]", "a:b@127.0.0.1"].map(
+      (host) => `http://${host}:${port}/x.git`,
+    ),
+    ...[`git://127.0.0.1:${port}/x`, `ssh://127.0.0.1:${port}/x`, "git@127.0.0.1:x/y", "https://169.254.169.254/x"],
+  ])
+    await assert.rejects(t.install(source), /tools may not reach \(setting tools\.web\.fetch\.allow\)/, source);
+  assert.deepEqual(asked, []);
+
+  const allowed = createEgress(createAddressPolicy([`127.0.0.1:${port}`]));
+  await assert.rejects(t.install(`http://127.0.0.1:${port}/x.git`, allowed), /cannot be cloned/);
+  assert.match(asked.join(), new RegExp(`^127\\.0\\.0\\.1:${port} /x\\.git/info/refs`));
+  leadsTo = `http://127.0.0.1:${portOf(other)}`;
+  await assert.rejects(t.install(`http://127.0.0.1:${port}/x.git`, allowed), /leads to another address: give that one/);
+  assert.doesNotMatch(asked.join(), /the other/, "what a redirect leads to was not judged");
+
+  // A name that has another address when git looks it up would lead elsewhere.
+  const resolve = async () => [{ address: "127.0.0.1" }];
+  await assert.rejects(t.install(`http://skills.invalid:${port}/x.git`, { resolve }), /leads to another address/);
+  assert.match(asked.at(-1) ?? "", /^skills\.invalid:/);
 });
 
 test("a new skill is a form that works, under a name that a file can have", async (context) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import { createSkills } from "../../../src/skills/find.js";
 import { parseSkill } from "../../../src/skills/parse.js";
 import { type DefaultSelector, selectSkills } from "../../../src/skills/select.js";
@@ -101,6 +101,57 @@ test("an edit, a new file and a removed file count from the next look on; the re
   assert.deepEqual(second.skills[1], before);
   rmSync(kept);
   assert.deepEqual(await place.names(), ["edited", "new"]);
+});
+
+test("what was found counts as long as nothing has changed: a name, a text, a switch, or where a link leads", async () => {
+  using place = setUp();
+  const note = place.file("ws/skills/deep/note.md", "One.");
+  const linked = place.file("elsewhere/SKILL.md", "Two.");
+  symlinkSync(path.dirname(linked), path.join(place.root, "ws/skills/linked"));
+  symlinkSync(path.join(place.root, "later.md"), path.join(place.root, "ws/skills/later.md"));
+  const texts = async () => (await place.skills.find()).skills.map(({ name, body, enabled }) => [name, body, enabled]);
+  const all = [
+    ["linked", "Two.", true],
+    ["note", "One.", true],
+  ];
+  assert.deepEqual(await texts(), all);
+  place.file("later.md", "Three.");
+  assert.deepEqual(await texts(), [["later", "Three.", true], ...all]);
+  rmSync(path.join(place.root, "ws/skills/later.md"));
+  const longAgo = new Date("2020-01-01");
+  const old = ["ws/skills", "ws/skills/deep", "ws/skills/deep/note.md", "elsewhere", "elsewhere/SKILL.md"];
+  const age = (): void => {
+    for (const name of old) utimesSync(path.join(place.root, name), longAgo, longAgo);
+  };
+  age();
+  // What has changed a moment ago is looked at again each time: times are told in steps. From here on it is not.
+  mock.timers.enable({ apis: ["Date"], now: Date.now() + 10_000 });
+  try {
+    const first = await place.skills.find();
+    assert.equal(await place.skills.find(), first);
+    for (const [change, expected] of [
+      [() => writeFileSync(note, "New"), ["Two.", "New"]],
+      [() => writeFileSync(linked, "Also new"), ["Also new", "New"]],
+      [() => place.file("ws/skills/deep/more.md", "More"), ["Also new", "More", "New"]],
+      [() => rmSync(note), ["Also new", "More"]],
+      [() => rmSync(path.dirname(linked), { recursive: true }), ["More"]],
+    ] as const) {
+      mock.timers.setTime(Date.now() + 10_000);
+      const before = await place.skills.find();
+      assert.equal(await place.skills.find(), before);
+      change();
+      assert.deepEqual(
+        (await place.skills.find()).skills.map(({ body }) => body),
+        expected,
+      );
+    }
+    mock.timers.setTime(Date.now() + 10_000);
+    await place.skills.find();
+    place.file("ws/.skills_state.json", '{ "more": false }');
+    assert.deepEqual(await texts(), [["more", "More", false]]);
+  } finally {
+    mock.timers.reset();
+  }
 });
 
 test("circles of links, dead links and huge files hold nothing up", async () => {

@@ -108,6 +108,24 @@ test("lets in who shows the token, no web page but the allowed ones, and only to
   for (const target of ["//", "http://[", "*", "/%ff"]) assert.equal(await t.statusOfTarget(target), 404, target);
 });
 
+test("behind a trusted proxy wrong tokens are counted by the address that it names, and from anybody else by the connection's", async () => {
+  const token = "short-token";
+  let trusted: readonly string[] = ["127.0.0.1"];
+  await using t = await open({ token, trustedProxies: () => trusted, firstDelayMs: 1 });
+  const statusFrom = (address: string, shown: string) => t.statusOf(`?token=${shown}`, { "x-forwarded-for": address });
+  assert.deepEqual(await statusesOf(11, () => statusFrom("203.0.113.7", "wrong")), [429], "ten tries are too many");
+  assert.equal(await statusFrom("203.0.113.7", token), 429, "a short one is not compared for it any more");
+  assert.equal(await statusFrom("198.51.100.9", token), 101, "that is nobody else's fault");
+  trusted = [];
+  assert.equal(await statusFrom("203.0.113.7", token), 101, "now these are anybody's words");
+});
+
+/** The last of the answers to as many at once. */
+async function statusesOf(count: number, ask: () => Promise<number>): Promise<readonly number[]> {
+  const statuses = await Promise.all(Array.from({ length: count }, ask));
+  return [...new Set(statuses)].sort().slice(-1);
+}
+
 test("without a token only this machine is listened to", async () => {
   const channel = createWebSocketChannel(
     { host: "0.0.0.0", port: 0, path: "/ws", allowOrigins: [], log: silentLog },

@@ -13,7 +13,7 @@ interface Entry {
   readonly inBundle?: boolean;
 }
 
-const locks = ["package-lock.json", "test/package-lock.json"];
+const locks = ["package-lock.json", "test/package-lock.json", "test/postgres/package-lock.json"];
 
 async function packagesOf(lock: string): Promise<Readonly<Record<string, Entry>>> {
   return JSON.parse(await readFile(projectFile(lock), "utf8")).packages;
@@ -65,10 +65,19 @@ test("what `npm ci` installs is at most 250 MB", async () => {
 });
 
 test("what can be added to a home is not among what `npm ci` installs, but among what the tests use", async () => {
-  const [program, ofTests] = await Promise.all(locks.map(packagesOf));
+  const [program, ...ofTests] = await Promise.all(locks.map(packagesOf));
   const names = Object.values(packageOptions).flatMap(({ packages }) => packages);
-  const misplaced = names.filter(
-    (name) => program?.[`node_modules/${name}`] !== undefined || ofTests?.[`node_modules/${name}`] === undefined,
-  );
+  const misplaced = names.filter((name) => {
+    const place = `node_modules/${name}`;
+    return program?.[place] !== undefined || ofTests.every((packages) => packages[place] === undefined);
+  });
   assert.deepEqual(misplaced, []);
+});
+
+test("where two locks of the tests name a package, they name the same version: both are what can be added", async () => {
+  const [ofTests = {}, ofPostgres = {}] = await Promise.all(locks.slice(1).map(packagesOf));
+  const both = Object.keys(ofPostgres).filter((place) => place !== "" && ofTests[place] !== undefined);
+  assert.ok(both.length > 5, `${both.length} packages are in both`);
+  const differ = both.filter((place) => ofTests[place]?.integrity !== ofPostgres[place]?.integrity);
+  assert.deepEqual(differ, []);
 });

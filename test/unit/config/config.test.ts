@@ -28,6 +28,58 @@ async function load(config: unknown, env: Env = {}, file = "config.json"): Promi
 const variable = (name: string) => `\${${name}}`;
 const bot = "123456789:AAbot-token-that-nobody-may-see";
 
+describe("the engine in the config", () => {
+  const address = "postgresql://maxclaw:pg-secret-0123@db.example.org/chats";
+
+  it("names a database, whose password counts as a secret wherever it is", async () => {
+    const { config, problems, secrets } = await load(
+      { engine: { kind: "postgres", url: `postgresql://maxclaw:${variable("PGPASSWORD")}@db/chats` } },
+      { PGPASSWORD: "pg%2Dsecret-0123" },
+    );
+    assert.deepEqual(problems, []);
+    assert.deepEqual(config.engine, {
+      kind: "postgres",
+      url: "postgresql://maxclaw:pg%2Dsecret-0123@db/chats",
+      schema: "maxclaw",
+    });
+    assert.ok(secrets.includes("pg%2Dsecret-0123") && secrets.includes("pg-secret-0123"));
+    const named = await load({
+      engine: { kind: "postgres", url: "postgres:///chats?host=/run&password=pg-secret-9876" },
+    });
+    assert.ok(named.secrets.includes("pg-secret-9876"));
+  });
+
+  it("is never another one than the one that was meant: anything wrong in it keeps the gateway from starting", async () => {
+    for (const engine of [
+      { kind: "postgress", url: address },
+      { kind: "postgres" },
+      { kind: "postgres", url: "db.example.org" },
+      { kind: "postgres", url: address, schema: "Not A Name" },
+      { kind: "postgres", url: `postgresql://maxclaw:${variable("NOT_SET")}@db/chats` },
+      "postgres",
+    ]) {
+      const { config, problems, off } = await load({ engine });
+      assert.equal(config.engine.kind, "postgres", JSON.stringify(engine));
+      assert.equal(config.engine.url, undefined);
+      assert.match(problems.join("\n"), /engine.*the gateway does not start until that is corrected/);
+      assert.doesNotMatch(problems.join("\n"), /pg-secret/);
+      assert.deepEqual(
+        off.map(({ section }) => section),
+        ["engine"],
+      );
+    }
+  });
+
+  it("is not the embedded one in a file that cannot be read and may name a database", async () => {
+    const broken = `{ "engine": { "kind": "postgres", "url": "${address}" }, `;
+    const { config, problems, unparsable } = await load(broken);
+    assert.ok(unparsable !== undefined);
+    assert.equal(config.engine.kind, "postgres");
+    assert.match(problems.join("\n"), /the gateway does not start, because its messages may be in a database/);
+    assert.equal((await load('{ "engine": { "kind": "embedded" }, ')).config.engine.kind, "embedded");
+  });
+});
+
 describe("the config file", () => {
   it("may be a pipe or a folder by mistake: it is named, and holds nobody up", async () => {
     for (const make of [(path: string) => execFileSync("mkfifo", [path]), (path: string) => mkdir(path)]) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { frozenCopy } from "../../../src/engine/embedded/files.js";
+import { frozenCopy } from "../../../src/engine/frozen-copy.js";
 import { fuzzOptions } from "../../support/fuzz.js";
 
 const anything = fc.anything({

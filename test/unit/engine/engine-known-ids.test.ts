@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { toEvent } from "../../../src/engine/embedded/logs/drafts.js";
 import { RecentIds } from "../../../src/engine/embedded/logs/recent-ids.js";
 import { SessionTable, trim } from "../../../src/engine/embedded/logs/session-table.js";
+import { toEvent } from "../../../src/engine/to-event.js";
 import type { EventDraft } from "../../../src/events/event.js";
 import { derivedId, isNewId, newId } from "../../../src/util/ids.js";
 import { logPath, openIn, sessionOf, tempFolder, titled, titlesOf } from "../../support/engine/engine-kit.js";

@@ -43,6 +43,8 @@ const agreed: Readonly<Record<EventType, string>> = {
   gateway_state_changed: "system, yes, clients",
   connection_state_changed: "system, yes, clients",
   outbound_delivery_changed: "system, yes, clients",
+  node_asked: "system, no, nobody",
+  node_answered: "system, no, nobody",
   error_occurred: "system, yes, clients",
   plan_updated: "turn, yes, clients and chat",
   budget_exceeded: "system, yes, clients and chat",
@@ -62,7 +64,7 @@ test("the catalogue holds the agreed types, in the agreed order, each with its l
     return [type, `${layer}, ${kept}, ${goesTo}`];
   });
   assert.deepEqual(actual, Object.entries(agreed));
-  assert.equal(eventTypes.length, 40);
+  assert.equal(eventTypes.length, 42);
 });
 
 test("names are snake_case, noun first, at least two parts", () => {
@@ -99,7 +101,10 @@ test("the sets of types are exactly those that clients and logs rely on", () => 
       "message_stream_end",
     ],
   );
-  assert.deepEqual([...internalTypes], ["context_compaction_needed", "llm_retry_scheduled"]);
+  assert.deepEqual(
+    [...internalTypes],
+    ["node_asked", "node_answered", "context_compaction_needed", "llm_retry_scheduled"],
+  );
   assert.deepEqual(
     [...terminalTypes],
     ["turn_execution_complete", "turn_execution_failed", "turn_execution_cancelled"],

@@ -57,7 +57,7 @@ async function openIntake(
   const questions = new OpenQuestions();
   const stuck = new StuckChats(now);
   const sessions = { exists: async () => false, open: () => Promise.reject(new Error("no session")) };
-  const answers = createAnswers({ questions, sessions, saveSecrets: async () => {} });
+  const answers = createAnswers({ questions, sessions, elsewhere: async () => undefined, saveSecrets: async () => {} });
   const intake = new Intake({
     people: {
       policy,

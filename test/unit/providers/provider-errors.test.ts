@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { errorInBody, toProviderError } from "../../../src/providers/wire/errors.js";
+import { Refusal } from "../../../src/providers/wire/refusal.js";
 import { toRetryAfterMs } from "../../../src/providers/wire/retry-after.js";
 
 const context = { provider: "acme", apiBase: "https://api.example.org", secrets: ["very-secret-key"] };
 const failed = (status: number | undefined, error: unknown) =>
-  toProviderError(Object.assign(new Error("message of the SDK"), { status, headers: new Headers(), error }), context);
+  toProviderError(new Refusal(status, new Headers(), error), context);
 
 describe("what providers say when they fail", () => {
   for (const [status, body, kind] of [

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { isPlatformName, meaningInChinese } from "../../../src/channels/platforms.js";
+import { isPlatformName, wordsOf } from "../../../src/channels/platforms.js";
 import { meaningOf, valuePaths } from "../../../src/config/shape.js";
 import { projectFile } from "../../support/project.js";
 
@@ -35,5 +35,5 @@ test("the page says in Chinese what each setting means, with the values that it 
 
 function chinese(name: string): string | undefined {
   const [first, platform = "", ...key] = name.split(".");
-  return first === "channels" && isPlatformName(platform) ? meaningInChinese(platform, key.join(".")) : undefined;
+  return first === "channels" && isPlatformName(platform) ? wordsOf(platform, key.join(".")).meaning : undefined;
 }

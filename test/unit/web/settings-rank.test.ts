@@ -4,10 +4,10 @@ import { rankOf } from "../../../src/web/panes/settings/rank.js";
 
 test("a search puts names before meanings, and whole words before parts of words", () => {
   const found = [
-    { name: "log.level", meaning: "What is reported." },
-    { name: "channels.email.host", meaning: "Without a port the usual port is taken." },
-    { name: "telemetry.exportMs", meaning: "How often." },
-    { name: "gateway.port", meaning: "Where the page is." },
+    { name: "log.level", label: "How much is logged", meaning: "What is reported." },
+    { name: "channels.email.host", label: "Server", meaning: "Without a port the usual port is taken." },
+    { name: "telemetry.exportMs", label: "How often", meaning: "How often." },
+    { name: "gateway.port", label: "Port of the gateway", meaning: "Where the page is." },
   ];
   const order = found.toSorted((one, other) => rankOf(one, "port") - rankOf(other, "port"));
   assert.deepEqual(

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { valuePaths } from "../../../src/config/shape.js";
 import { projectFile } from "../../support/project.js";
 
 type Catalogue = Readonly<Record<string, string>>;
@@ -50,6 +51,17 @@ describe("the words of the page", () => {
         assert.ok(/\p{Script=Han}/u.test(words) || sameEverywhere.test(words), `${file}: ${key} is “${text}”`);
       }
     }
+  });
+
+  test("name no key of the config file: people know a setting by its label", () => {
+    const keys = valuePaths().flatMap((path) => (path.length > 1 ? [path.join(".")] : []));
+    for (const { file, en, zh } of found)
+      for (const text of [...Object.values(en), ...Object.values(zh)])
+        assert.deepEqual(
+          keys.filter((key) => text.includes(key)),
+          [],
+          `${file}: ${text}`,
+        );
   });
 });
 

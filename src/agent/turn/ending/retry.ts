@@ -12,6 +12,10 @@ export type RetryOffer = Pick<Payload<"turn_execution_failed">, "retry" | "retry
 const longestWaitMs = 3_600_000;
 
 const busyMs = 60_000;
+/** So long a try by itself is kept for an answer that the provider truly gives. */
+const blindMs = 300_000;
+/** The server is there: that it lists its models says nothing of whether they answer. */
+const there: ReadonlySet<ProviderErrorKind> = new Set(["overloaded", "circuit_open"]);
 
 /** The server is down, busy or not reached: nobody has to change anything before it works again. */
 const passing: ReadonlySet<ProviderErrorKind> = new Set([
@@ -56,8 +60,9 @@ export function offerAfter(
   // A server that is merely busy answers everything else at once, so that asking it tells nothing.
   const isBusy = kind === "rate_limit" || status === 529;
   const after = now + (kind === "circuit_open" ? 0 : Math.max(retryAfterMs, isBusy ? busyMs : 0));
+  const blindAt = there.has(kind) ? now + blindMs : undefined;
   return {
     offer: { retry: "waits", retry_until: new Date(until).toISOString() },
-    counts: [waitingRetry({ sessionKey: message.sessionKey, turnId, provider }, { after, until })],
+    counts: [waitingRetry({ sessionKey: message.sessionKey, turnId, provider }, { after, until, blindAt })],
   };
 }

@@ -33,12 +33,17 @@ export function addBackupCommand(program: Command, version: string): void {
       const target = resolve(file ?? last.backupNameAt(new Date()));
       const hasSecrets = flags.secrets === true;
       const { config, placeholders, problem } = await configOfBackup(context.loaded.path, hasSecrets);
-      const manifest = await withFiles(context, (files, signal, release) =>
-        makeBackup(
-          files,
-          { file: target, maxclaw: version, config, placeholders, hasSecrets, onStateDone: release },
-          signal,
-        ),
+      const { leftInDatabase } = await import("../../gateway/in-database.js");
+      const elsewhere = leftInDatabase(context.loaded.config);
+      const manifest = await withFiles(
+        context,
+        (files, signal, release) =>
+          makeBackup(
+            files,
+            { file: target, maxclaw: version, config, placeholders, hasSecrets, elsewhere, onStateDone: release },
+            signal,
+          ),
+        "files",
       );
       await last.rememberBackup(context.home, target);
       if (problem !== undefined) printNote(`maxclaw: ${problem}`);

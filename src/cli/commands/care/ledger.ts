@@ -28,6 +28,7 @@ export function addLedgerCommand(program: Command): void {
       const { home, loaded } = context;
       const entries = await whileChecking(async () => {
         const client = await connectRunning(context);
+        if (client === undefined) (await import("../../gateway/in-database.js")).assertInFiles(loaded.config);
         return client === undefined
           ? await readOfflineLedger(home, loaded.config.agents.defaults.workspace)
           : parseLedger(await client.get("/api/ledger"));
@@ -52,6 +53,7 @@ async function settle(messageIds: readonly string[], { config, json }: Flags): P
     import("../../../offline/ledger.js"),
   ]);
   const { home, loaded } = await openContext(config);
+  (await import("../../gateway/in-database.js")).assertInFiles(loaded.config);
   const settled = await settleLost({ home, workspace: loaded.config.agents.defaults.workspace }, messageIds);
   if (json) return printJson({ settled });
   for (const { messageId, sessionKey } of settled) print(`${messageId} in ${sessionKey} is settled`);

@@ -24,6 +24,7 @@ async function repair({ config, json }: Flags): Promise<void> {
     import("../../text/records/repair.js"),
   ]);
   const { home, loaded } = await openContext(config);
+  (await import("../../gateway/in-database.js")).assertInFiles(loaded.config);
   const done = await repairFiles({ home, workspace: loaded.config.agents.defaults.workspace });
   if (json) return printJson(done);
   for (const line of repairLines(done)) print(line);

@@ -23,8 +23,8 @@ export function addSessionsCommand(program: Command, version: string): void {
     .option("--limit <count>", "at most this many, up to 1000", parseLimit, 50)
     .option("--json", "as JSON")
     .action(async ({ channel, limit, json }: ListFlags) => {
-      const query = new URLSearchParams({ limit: String(limit), ...(channel === undefined ? {} : { channel }) });
-      const page = await withClient(version, "look", (client) => client.get(`/api/sessions?${query}`));
+      const { readSessions } = await import("../../gateway/read-sessions.js");
+      const page = await readSessions(version, { channel, limit, isJson: json === true });
       if (json) return printJson(page);
       const { printSessions } = await import("../../text/session.js");
       printSessions(page);

@@ -12,10 +12,12 @@ const oldDays = 30;
 /** How old the newest backup is, of those that this program made or that lie where it would put them. */
 export const backupsCheck: Check = {
   name: "backups",
-  async run({ home, now, backupFolders }) {
+  async run({ home, now, backupFolders, loaded }) {
+    const { kind, schema } = loaded.config.engine;
+    const inDatabase = kind === "embedded" ? "" : `, and add pg_dump --schema=${schema}, which has the conversations`;
     const found = await Promise.all([remembered(home), ...backupFolders.map(newestIn)]);
     const [newest] = found.flat().sort((a, b) => b.at - a.at);
-    const todo = "maxclaw backup";
+    const todo = `maxclaw backup${inDatabase}`;
     if (newest === undefined) return [{ level: "warn", found: "There is no backup", todo }];
     const days = Math.floor((now() - newest.at) / dayMs);
     if (days > oldDays)

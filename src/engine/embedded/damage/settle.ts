@@ -1,6 +1,6 @@
 import { draft, type EventDraft } from "../../../events/event.js";
 import type { LedgerEntry } from "../../engine.js";
-import { settledCode } from "../inspect/ledger.js";
+import { settledCode } from "../../message-ends.js";
 import { loadJournal } from "../journal/load.js";
 import { putAway } from "../journal/put-away.js";
 import type { EmbeddedEngineOptions } from "../options.js";

@@ -1,5 +1,5 @@
 import type { Acceptance, AcceptOptions, Cursor, Work } from "../../engine.js";
-import { frozenCopy } from "../files.js";
+import { frozenCopy } from "../../frozen-copy.js";
 import type { Operation } from "../journal/operations.js";
 import type { Written } from "../logs/writer.js";
 import type { Parts } from "../parts.js";

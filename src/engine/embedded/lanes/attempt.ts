@@ -1,7 +1,7 @@
 import { EngineError } from "../../../errors.js";
 import type { LinkedAbort } from "../../../util/async/linked.js";
 import type { StoredWork } from "../../engine.js";
-import type { Slot } from "./slot.js";
+import type { Slot } from "../../slot.js";
 import type { Lane, WorkItem } from "./work-table.js";
 
 /** One run of a handler. */
@@ -11,6 +11,8 @@ export interface Attempt {
   readonly claimed: Set<WorkItem>;
   readonly abort: LinkedAbort;
   readonly slot: Slot;
+  /** No attempt before it has begun. */
+  readonly isFirst: boolean;
   readonly isExhausted: boolean;
   /** Waiting for a person it keeps no suspect out of work. */
   readonly onPause: () => void;

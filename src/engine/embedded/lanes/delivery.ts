@@ -46,6 +46,10 @@ export class LaneDelivery implements Delivery<QueueName> {
     return this.work.attempts;
   }
 
+  get isFirst(): boolean {
+    return this.#attempt.isFirst;
+  }
+
   get exhausted(): boolean {
     return this.#attempt.isExhausted;
   }

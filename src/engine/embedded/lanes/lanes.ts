@@ -5,9 +5,9 @@ import type { Logger } from "../../../log.js";
 import { backoffMs } from "../../../util/async/backoff.js";
 import { linked } from "../../../util/async/linked.js";
 import type { ConsumeOptions, Handler, QueueName } from "../../engine.js";
+import { Slot } from "../../slot.js";
 import { type Attempt, endAttempt } from "./attempt.js";
 import { type DeliveryParts, LaneDelivery, waitFor } from "./delivery.js";
-import { Slot } from "./slot.js";
 import { SuspectGate } from "./suspect-gate.js";
 import { isCondemned, outlives } from "./suspects.js";
 import { type Lane, laneId, toStored, type WorkItem } from "./work-table.js";
@@ -211,11 +211,13 @@ export class Lanes {
       claimed: new Set(),
       abort,
       slot,
+      isFirst: item.past === "none",
       isExhausted: isCondemned(item) || failuresOf(item) > consumer.maxAttempts,
       onPause: () => this.#suspects.leave(item),
       listeners: new Set(),
       isEnded: false,
     };
+    if (attempt.isFirst) item.past = "told";
     item.takenBy = attempt;
     this.#running.set(lane.id, attempt);
     const delivery = new LaneDelivery({ ...this.#options, release: (work) => this.#release(work) }, attempt);

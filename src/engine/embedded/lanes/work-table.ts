@@ -20,10 +20,10 @@ export interface WorkItem {
   /** False until the transaction that brought it is synced: nobody may see it before. */
   isDurable: boolean;
   stored: StoredWork | undefined;
+  /** Attempts so far: none, those that the journal and the log tell about, or perhaps others too (see {@link StoredWork}). */
+  past: "none" | "told" | "unclear";
   /** The attempt that runs or has claimed it. */
   takenBy: object | undefined;
-  /** See {@link StoredWork}. */
-  mayHaveBegun?: boolean;
 }
 
 export interface Lane {
@@ -208,6 +208,8 @@ export class WorkTable {
       delayMs: added.delayMs,
       isDurable,
       stored: undefined,
+      // What is durable when it is added was read from the files.
+      past: isDurable ? "told" : "none",
       takenBy: undefined,
     };
     this.#items[queue].set(id, item);
@@ -259,7 +261,8 @@ function bytesOf({ body }: Work): number {
 }
 
 export function toStored(item: WorkItem): StoredWork {
-  const { work, acceptedAt, attempts, mayHaveBegun = false } = item;
+  const { work, acceptedAt, attempts } = item;
+  const mayHaveBegun = item.past === "unclear";
   // A long lane is looked at often.
   if (item.stored?.attempts !== attempts || (item.stored.mayHaveBegun ?? false) !== mayHaveBegun)
     item.stored = { ...work, acceptedAt, attempts, ...(mayHaveBegun ? { mayHaveBegun } : {}) };

@@ -79,10 +79,11 @@ export class SessionLogs {
 
   /** Events with seq > afterSeq, from the log and from memory. A log that turns out to be damaged is mended first. */
   async read(session: Session, afterSeq: number, limit: number): Promise<readonly StoredEvent[]> {
-    const inMemory = session.tail.map(({ event }) => event);
-    const fromMemory = inMemory.filter(({ seq }) => seq > afterSeq);
-    const inFile = Math.min(session.flushedSeq, (inMemory[0]?.seq ?? Number.POSITIVE_INFINITY) - 1);
-    if (afterSeq >= inFile || session.logBytes === undefined) return fromMemory.slice(0, limit);
+    const { tail } = session;
+    const first = tail.findLastIndex(({ event }) => event.seq <= afterSeq) + 1;
+    const fromMemory = tail.slice(first, first + limit).map(({ event }) => event);
+    const inFile = Math.min(session.flushedSeq, (tail[0]?.event.seq ?? Number.POSITIVE_INFINITY) - 1);
+    if (afterSeq >= inFile || session.logBytes === undefined) return fromMemory;
     const wanted = Math.min(limit, inFile - afterSeq);
     const range = await this.#readFile(session.key, session.logBytes, afterSeq, wanted);
     const events = range.events.filter(({ seq }) => seq <= inFile);

@@ -28,7 +28,7 @@ export function openDetails(button: HTMLElement, item: AssistantItem): void {
     if (hadFocus) button.focus();
   });
   card.showPopover();
-  placeBeside(card, button.getBoundingClientRect());
+  placeBeside(card, button.getBoundingClientRect(), "start");
   close.focus();
 }
 

@@ -30,7 +30,7 @@ export class ContextMeter {
   readonly #note = h("p", { class: "muted" });
   readonly #list = h("dl", { class: "context-parts" });
   readonly #panel = h("div", { class: "context-panel" }, h("h2", {}, t("title")), this.#sum, this.#list, this.#note);
-  readonly element = h("details", { class: "context-meter", hidden: true }, this.#summary, this.#panel);
+  readonly element = h("details", { class: "context-meter is-absent" }, this.#summary, this.#panel);
   #shownFor = "";
   #wanted = 0;
 
@@ -70,7 +70,7 @@ export class ContextMeter {
   #hide(shownFor: string): void {
     this.#wanted += 1;
     this.#shownFor = shownFor;
-    this.element.hidden = true;
+    this.element.classList.add("is-absent");
     this.#close();
   }
 
@@ -85,7 +85,7 @@ export class ContextMeter {
     const use = await this.#api.get(`api/sessions/${encodeURIComponent(key)}/context`).catch(() => undefined);
     if (mine !== this.#wanted) return;
     const shown = toUse(use);
-    this.element.hidden = shown === undefined;
+    this.element.classList.toggle("is-absent", shown === undefined);
     if (shown !== undefined) this.#show(shown);
   }
 

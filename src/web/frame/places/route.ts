@@ -1,3 +1,4 @@
+import { isDrawerStep } from "./drawer-step.js";
 import { hashOfPlace, type Place, placeOf } from "./place.js";
 
 const invitation = /^#join=([\w-]{1,200})$/;
@@ -31,7 +32,11 @@ export function followRoute(onPlace: (place: Place) => void): Route {
     },
     go(place) {
       const hash = hashOfPlace(place);
-      if (location.hash !== hash) history.pushState(null, "", hash);
+      const isElsewhere = location.hash !== hash;
+      // What was chosen in the drawer takes its place.
+      if (isElsewhere && isDrawerStep()) history.replaceState(null, "", hash);
+      else if (isElsewhere) history.pushState(null, "", hash);
+      else if (isDrawerStep()) history.back();
     },
     settle: (place) => history.replaceState(null, "", hashOfPlace(place)),
     clear: () => history.replaceState(null, "", location.pathname),

@@ -32,12 +32,12 @@ export function AgentsPane({ world, argument }: PaneProps) {
               </Section>
               <Section title={t("howItWorks")}>
                 <div class="card">
-                  <SettingsForm world={world} all={all} group="agents.defaults" settings={own} save={settings.save} />
+                  <SettingsForm world={world} all={all} settings={own} save={settings.save} />
                 </div>
               </Section>
               <Section title={t("helpers")} about={t("helpersAbout")}>
                 <div class="card">
-                  <SettingsForm world={world} all={all} group="agents.spawn" settings={helpers} save={settings.save} />
+                  <SettingsForm world={world} all={all} settings={helpers} save={settings.save} />
                 </div>
               </Section>
             </>

@@ -119,7 +119,7 @@ function ScopeCard({
         </ul>
       )}
       <div class="card budget-form">
-        <SettingsForm world={world} all={all} group={group} settings={settings} save={save} />
+        <SettingsForm world={world} all={all} settings={settings} save={save} />
       </div>
     </Section>
   );

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
 import { TextField } from "../setup/text-field.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { type Channel, connect, testChannel } from "./channels.js";
 import { type ChannelField, sectionOf } from "./fields.js";
@@ -18,6 +19,10 @@ export function ChannelForm({
 }) {
   const { t } = channelsWords;
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  useUnsaved(
+    world,
+    Object.values(typed).some((value) => value !== ""),
+  );
   const save = async (): Promise<void> => {
     const section = sectionOf(fields, typed);
     const account = await testChannel(world.api, name, section);

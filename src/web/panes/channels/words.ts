@@ -43,7 +43,7 @@ export const channelsWords = defineWords(
     needsToken:
       "To make somebody an owner or to remove one here, the gateway needs a token, because any program on this machine could do it otherwise.",
     needsTokenHow:
-      "Put gateway.token into the config file and restart the gateway, or run “maxclaw onboard” in a terminal.",
+      "Give the gateway a token: write one into the config file, under “gateway”, and restart it, or run “maxclaw onboard” in a terminal.",
   },
   {
     on: "开启",
@@ -85,6 +85,6 @@ export const channelsWords = defineWords(
     expired: "代码已失效，请重新获取。",
     codeFailed: "没有成功：{reason}",
     needsToken: "要在这里添加或移除主人，网关需要令牌，否则本机上的任何程序都能这样做。",
-    needsTokenHow: "请在配置文件中设置 gateway.token 并重启网关，或在终端运行“maxclaw onboard”。",
+    needsTokenHow: "请给网关设置令牌：写入配置文件的“gateway”部分并重启网关，或在终端运行“maxclaw onboard”。",
   },
 );

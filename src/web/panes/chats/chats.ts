@@ -98,7 +98,10 @@ export class Chats {
       archived: String(this.#isArchived),
     });
     reading?.then(
-      (data) => this.#options.store.put({ chats: parseSessionList(data) }),
+      (data) => {
+        this.#pane.element.classList.remove("is-unknown");
+        this.#options.store.put({ chats: parseSessionList(data) });
+      },
       // The next connection or event reads it again.
       () => undefined,
     );

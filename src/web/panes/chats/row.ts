@@ -1,6 +1,6 @@
 import { h, icon, setText } from "../../parts/dom.js";
+import { dateText, timeOfDay } from "../../parts/format.js";
 import { openMenu } from "../../parts/menu.js";
-import { localeOfPage } from "../../words/language.js";
 import { type SessionEntry, titleOf } from "./session-list.js";
 import { chatsWords } from "./words.js";
 
@@ -75,10 +75,9 @@ function choicesOf(entry: SessionEntry, actions: RowActions): Parameters<typeof 
 function timeOf(at: string, now: Date): string {
   const date = new Date(at);
   if (at === "" || Number.isNaN(date.getTime())) return "";
-  if (date.toDateString() === now.toDateString())
-    return date.toLocaleTimeString(localeOfPage(), { hour: "2-digit", minute: "2-digit" });
+  if (date.toDateString() === now.toDateString()) return timeOfDay(date);
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
   if (date.toDateString() === yesterday.toDateString()) return chatsWords.t("yesterday");
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
-  return date.toLocaleDateString(localeOfPage(), { day: "numeric", month: "short", year });
+  return dateText(date, { day: "numeric", month: "short", year });
 }

@@ -47,7 +47,7 @@ export class SessionsPane {
     roveIn({ root: this.#list, selector: ".session-open", current: "[aria-current]", beside: ".icon-button" });
     this.element = h(
       "nav",
-      { class: "pane", id: "sessions", "aria-label": t("chats") },
+      { class: "pane is-unknown", id: "sessions", "aria-label": t("chats") },
       head,
       search.results,
       this.#chats,

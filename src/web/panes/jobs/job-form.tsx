@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { titleOf } from "../chats/session-list.js";
 import { Action, Field } from "../parts/controls.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import type { Job } from "./job.js";
 import { type Times, timesOf, wishOf } from "./times.js";
@@ -27,6 +28,9 @@ export function JobForm({ world, job, onSaved, onCancel }: JobFormProps) {
   const [chat, setChat] = useState("");
   const [isAlone, setAlone] = useState(job?.session === "alone");
   const [isLate, setLate] = useState(job?.missed !== "skip");
+  const typed = JSON.stringify([title, prompt, times, chat, isAlone, isLate]);
+  const [atFirst] = useState(typed);
+  useUnsaved(world, typed !== atFirst);
   const save = async (): Promise<void> => {
     if (prompt.trim() === "") throw new Error(t("needsPrompt"));
     if (times.kind === "once" && times.at === "") throw new Error(t("needsMoment"));

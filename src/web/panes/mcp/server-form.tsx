@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Action, Field } from "../parts/controls.js";
 import { SelectField } from "../parts/select-field.js";
 import { TextField } from "../setup/text-field.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { NeedsToken } from "./needs-token.js";
 import { SecretFields } from "./secret-fields.js";
@@ -23,6 +24,7 @@ export function ServerForm({ world, known, mark, onSaved }: FormProps) {
   /** Of when the form was opened: what was changed since is not undone unseen. */
   const [opened, setOpened] = useState(mark);
   const before = known?.section.secrets ?? [];
+  useUnsaved(world, JSON.stringify(entry) !== JSON.stringify(entryOf(known)));
   const set = (change: Partial<Entry>): void => setEntry({ ...entry, ...change });
   const save = async (): Promise<void> => {
     if (known === undefined) return await addServer(world.api, entry);

@@ -60,7 +60,7 @@ export const mcpWords = defineWords(
     changedMeanwhile:
       "The config was changed meanwhile, so nothing was saved. Save again if this is still what you want.",
     needsToken:
-      "Servers can be changed here only where gateway.token is set, because a command runs with the gateway's rights. Set it in the config file and restart the gateway.",
+      "Servers can be changed here only where the gateway has a token, because a command runs with the gateway's rights. Write one into the config file, under “gateway”, and restart the gateway.",
     readFirst:
       "A command runs on the gateway's machine with your rights, outside of the sandbox. Add only what you trust.",
     logIn: "Log in",
@@ -134,7 +134,7 @@ export const mcpWords = defineWords(
     savedUntested: "{name} 已保存。",
     changedMeanwhile: "配置在此期间被修改过，因此没有保存。如果仍要如此，请再保存一次。",
     needsToken:
-      "只有设置了 gateway.token 才能在这里修改服务器，因为命令以网关的权限运行。请在配置文件中设置并重启网关。",
+      "只有网关设有令牌时才能在这里修改服务器，因为命令以网关的权限运行。请写入配置文件的“gateway”部分并重启网关。",
     readFirst: "命令以您的权限在网关所在的机器上运行，不在沙箱中。请只添加您信任的程序。",
     logIn: "登录",
     loginOpen: "打开登录页面",

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
 import { TextField } from "../setup/text-field.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { PickList } from "./pick-list.js";
 import { type Model, modelsOf, type Provider, type ProviderEntry, saveProvider } from "./providers.js";
@@ -27,12 +28,15 @@ export function ProviderForm({ world, known, only, onSaved }: ProviderFormProps)
   const [apiBase, setBase] = useState("");
   const name = picked === another ? ownName.trim() : picked;
   const found = known.find((one) => one.name === name);
+  useUnsaved(world, [ownName, apiKey, apiBase].join("") !== "");
   const save = async (): Promise<void> => {
     const entry: ProviderEntry = { name, apiKey: apiKey.trim(), apiBase: apiBase.trim() };
     assertWritable(entry, picked === another);
     const models = await modelsOf(world.api, entry);
     await saveProvider(world.api, entry, found);
     setKey("");
+    setBase("");
+    setOwnName("");
     world.announce(t("saved", { name }));
     onSaved(name, models);
   };

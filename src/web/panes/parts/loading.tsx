@@ -6,7 +6,7 @@ import { partWords } from "./words.js";
 
 export function Loading() {
   return (
-    <p class="muted" role="status">
+    <p class="muted loading" role="status">
       {partWords.t("loading")}
     </p>
   );
@@ -37,14 +37,15 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-/** Reads when the pane is opened, again when one of `dependencies` is another, and when `reload` is called. */
+/** Reads when the pane is opened, again when one of `dependencies` is another, and when `reload` is called. `first` is there before. */
 export function useLoad<T>(
   world: Pick<PaneWorld, "failed">,
   read: () => Promise<T>,
   dependencies: readonly unknown[],
+  first?: T,
 ): Loaded<T> {
   const [state, setState] = useState<{ readonly value: T | undefined; readonly error: unknown }>({
-    value: undefined,
+    value: first,
     error: undefined,
   });
   const [round, setRound] = useState(0);

@@ -1,12 +1,15 @@
 import { isRecord } from "../../../client/frames.js";
 import { type Api, type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
 import { languageOfPage, saidIn } from "../../words/words.js";
+import { inWords, labels } from "./labels.js";
 
 /** One key of the config, as the gateway tells it. */
 export interface Setting {
   readonly path: readonly string[];
   /** `gateway.port`. */
   readonly name: string;
+  /** What people call it, in the language of the page. */
+  readonly label: string;
   /** JSON schema of its value. */
   readonly schema: JsonObject;
   /** For people, in the language of the page. `code` is in backticks. */
@@ -55,8 +58,10 @@ export async function writeChanges(api: Api, revision: string, changes: readonly
 }
 
 /** What is wrong with it in the file. */
-export function problemOf({ name }: Setting, { problems }: AllSettings): string | undefined {
-  return problems.find((problem) => problem.startsWith(`${name}: `) || problem.startsWith(`${name}.`));
+export function problemOf(setting: Setting, { problems }: AllSettings): string | undefined {
+  const { name } = setting;
+  const problem = problems.find((one) => one.startsWith(`${name}: `) || one.startsWith(`${name}.`));
+  return problem === undefined ? undefined : inWords(setting, problem);
 }
 
 async function toAll({ file, revision, settings, unknown, restart, problems }: JsonObject): Promise<AllSettings> {
@@ -85,6 +90,7 @@ function toSetting(one: JsonObject, meanings: Readonly<Record<string, string>>):
   return {
     path,
     name,
+    label: channel === undefined ? (labels[name]?.[languageOfPage() === "zh" ? 1 : 0] ?? name) : saidIn(channel.label),
     schema,
     meaning: meanings[name] ?? (chinese || textIn(schema.description)),
     isSecret: one.isSecret === true,

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { WhenLoaded } from "../parts/loading.js";
 import type { AllSettings } from "./all-settings.js";
 import { fieldWords } from "./fields/words.js";
+import { placeOf } from "./groups.js";
 import type { Settings } from "./use-settings.js";
 
 const { t } = fieldWords;
@@ -24,7 +25,7 @@ export function WithSettings({
           ) : undefined}
           {all.restart.length === 0 ? undefined : (
             <p class="note warning" role="status">
-              {t("restartDue", { names: all.restart.join(", ") })}
+              {t("restartDue", { names: dueIn(all).join(" · ") })}
             </p>
           )}
           {all.fault === undefined ? children(all) : undefined}
@@ -32,6 +33,14 @@ export function WithSettings({
       )}
     </WhenLoaded>
   );
+}
+
+/** What waits for a restart, as people call it. */
+function dueIn({ restart, settings }: AllSettings): readonly string[] {
+  return restart.flatMap((name) => {
+    const own = settings.filter((setting) => setting.name === name || name.startsWith(`${setting.name}.`));
+    return own.length === 0 ? [name] : own.map(placeOf);
+  });
 }
 
 function Broken({

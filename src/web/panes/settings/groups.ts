@@ -1,5 +1,5 @@
-import { languageOfPage } from "../../words/words.js";
 import type { Setting } from "./all-settings.js";
+import { nameIn } from "./fields/words.js";
 
 /** Settings that are shown together. */
 export interface Group {
@@ -56,10 +56,14 @@ const paneOf: Readonly<Record<string, string>> = {
   skills: "skills",
 };
 
+function groupOf(path: readonly string[]): string {
+  return path.slice(0, inTwo.has(path[0] ?? "") ? 2 : 1).join(".");
+}
+
 export function groupsOf(settings: readonly Setting[]): readonly Group[] {
   const groups = new Map<string, Setting[]>();
   for (const setting of settings) {
-    const id = setting.path.slice(0, inTwo.has(setting.path[0] ?? "") ? 2 : 1).join(".");
+    const id = groupOf(setting.path);
     const known = groups.get(id) ?? [];
     known.push(setting);
     groups.set(id, known);
@@ -76,18 +80,14 @@ export function groupsOf(settings: readonly Setting[]): readonly Group[] {
     .sort((one, other) => place(one.id) - place(other.id));
 }
 
-/** `Max tool iterations`; where the page does not speak English, the name as the file has it. */
-export function labelOf({ path, name }: Setting, group: string): string {
-  const own = name === group ? path.slice(-1) : name.slice(group.length + 1).split(".");
-  if (languageOfPage() !== "en") return own.join(".");
-  const words = own.map((part) => part.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/([A-Z])([A-Z][a-z])/g, "$1 $2"));
-  const text = words.join(", ").replace(/\b[A-Z](?=[a-z])/g, (letter) => letter.toLowerCase());
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** `Commands: Sandbox for commands`, where the group is not in sight. */
+export function placeOf({ path, label, channel }: Setting): string {
+  return `${channel?.title ?? nameIn("group", groupOf(path))}: ${label}`;
 }
 
-/** Whether all words are somewhere in its name or meaning. */
-export function isFound({ name, meaning }: Setting, wanted: string): boolean {
-  const text = `${name} ${name.replace(/([a-z])([A-Z])/g, "$1 $2")} ${meaning}`.toLowerCase();
+/** Whether all words are somewhere in its label, its name in the file, or its meaning. */
+export function isFound({ name, label, meaning }: Setting, wanted: string): boolean {
+  const text = `${label} ${name} ${name.replace(/([a-z])([A-Z])/g, "$1 $2")} ${meaning}`.toLowerCase();
   return wanted
     .toLowerCase()
     .split(/\s+/)

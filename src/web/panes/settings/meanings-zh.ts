@@ -54,7 +54,10 @@ export const meanings: Readonly<Record<string, string>> = {
   "storage.driver": "对话文档保存在哪里：`file`、`memory`，或存储驱动的名称，如 `redis`。",
   "storage.options": "该驱动的选项。",
   extensions: "您自己的模块，可添加工具、渠道或服务商。它们拥有网关的全部权限，因此只能在文件中填写。",
-  "engine.kind": "重启后保护工作不丢失的部件。只有一种选择。",
+  "engine.kind": "重启后保护工作不丢失的部件：本机文件（`embedded`）或数据库（`postgres`）。",
+  "engine.url":
+    "`postgres` 所用的数据库，例如 `postgresql://maxclaw:PASSWORD@db.example.org/maxclaw`。密码视为机密；其中的符号按地址规则书写，例如 @ 写作 `%40`。",
+  "engine.schema": "该数据库中的模式。数据库和模式相同的网关一起工作。",
   "reactors.typing": "在聊天中显示正在输入。",
   "reactors.metrics": "在 `/metrics` 提供监控数据。",
   "reactors.log": "每件事都写一行日志。",

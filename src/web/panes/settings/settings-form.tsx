@@ -7,7 +7,7 @@ import { type AllSettings, type Change, problemOf, type Setting } from "./all-se
 import { changeOf, textOf } from "./fields/field-kind.js";
 import { SettingField } from "./fields/setting-field.js";
 import { fieldWords } from "./fields/words.js";
-import { labelOf } from "./groups.js";
+import { inWords } from "./labels.js";
 import type { SaveChanges } from "./use-settings.js";
 
 const { t } = fieldWords;
@@ -15,8 +15,6 @@ const { t } = fieldWords;
 export interface SettingsFormProps {
   readonly world: PaneWorld;
   readonly all: AllSettings;
-  /** What the names of the settings begin with. */
-  readonly group: string;
   readonly settings: readonly Setting[];
   readonly save: SaveChanges;
 }
@@ -24,7 +22,7 @@ export interface SettingsFormProps {
 type Texts = Readonly<Record<string, string>>;
 
 /** Settings that are saved together, each with its own mistake. */
-export function SettingsForm({ world, all, group, settings, save }: SettingsFormProps) {
+export function SettingsForm({ world, all, settings, save }: SettingsFormProps) {
   const [typed, setTyped] = useState<Texts>({});
   const [problems, setProblems] = useState<Texts>({});
   const [said, setSaid] = useState("");
@@ -37,9 +35,9 @@ export function SettingsForm({ world, all, group, settings, save }: SettingsForm
     try {
       await save(changes);
     } catch (error) {
-      const about = names.find((name) => sentenceOf(error).includes(name));
+      const about = settings.find(({ name }) => names.includes(name) && sentenceOf(error).includes(name));
       if (about === undefined) throw error;
-      setProblems({ [about]: sentenceOf(error) });
+      setProblems({ [about.name]: inWords(about, sentenceOf(error)) });
       return;
     }
     setTyped(without(typed, names));
@@ -75,7 +73,6 @@ export function SettingsForm({ world, all, group, settings, save }: SettingsForm
         <SettingField
           key={setting.name}
           setting={setting}
-          label={labelOf(setting, group)}
           text={typed[setting.name] ?? textOf(setting)}
           isChanged={changed.includes(setting)}
           isFixed={all.file.isReadOnly}

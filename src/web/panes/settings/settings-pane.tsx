@@ -3,6 +3,7 @@ import { type PaneProps, panes } from "../list.js";
 import { Field, Section } from "../parts/controls.js";
 import type { PaneWorld } from "../world.js";
 import { type AllSettings, problemOf, type Setting } from "./all-settings.js";
+import { hasStars } from "./fields/field-kind.js";
 import { fieldWords, nameIn } from "./fields/words.js";
 import { WithSettings } from "./file-state.js";
 import { type Group, groupsOf, isFound } from "./groups.js";
@@ -111,7 +112,6 @@ function GroupCard({
     >
       <summary>
         <h2>{title ?? nameIn("group", id)}</h2>
-        <code class="muted">{id}</code>
         {set === 0 ? undefined : <span class="setting-source">{t("setHere", { n: set })}</span>}
         {wrong === 0 ? undefined : <span class="problem-text">{fieldWords.count(wrong, "wrongOne", "wrong")}</span>}
       </summary>
@@ -123,7 +123,7 @@ function GroupCard({
         </p>
       )}
       {wasOpened || isOpen ? (
-        <SettingsForm world={world} all={all} group={id} settings={inOrder(settings, shown)} save={save} />
+        <SettingsForm world={world} all={all} settings={inOrder(settings, shown)} save={save} />
       ) : undefined}
     </details>
   );
@@ -145,6 +145,7 @@ function Unknown({ all: { unknown } }: { readonly all: AllSettings }) {
         {unknown.map(({ name, value }) => (
           <li key={name}>
             <code>{name}</code> <code class="muted">{JSON.stringify(value)}</code>
+            {hasStars(value) ? <span class="field-hint">{t("unknownHidden")}</span> : undefined}
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import { readChannels } from "../channels/channels.js";
 import { OwnerCode } from "../channels/owner-code.js";
 import { ModelPicker } from "../models/model-picker.js";
 import { ProviderForm } from "../models/provider-form.js";
-import { type Model, readProviders, saveChoice } from "../models/providers.js";
+import { type Model, type Provider, readProviders, saveChoice } from "../models/providers.js";
 import { modelsWords } from "../models/words.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
 import type { PaneWorld } from "../world.js";
@@ -17,9 +17,11 @@ interface StepsProps {
   readonly onEnd: () => void;
 }
 
-/** Draws the first steps into `element`, in place of the empty chat. The result takes them away. */
-export function showFirstSteps(element: HTMLElement, props: StepsProps): () => void {
-  render(<FirstSteps {...props} />, element);
+/** Draws the first steps into `element`, in place of the empty chat, once the first has what it shows. The result takes them away. */
+export async function showFirstSteps(element: HTMLElement, props: StepsProps): Promise<() => void> {
+  // What went wrong is said where the providers would be.
+  const known = await readProviders(props.world.api).catch(() => undefined);
+  render(<FirstSteps {...props} known={known} />, element);
   return () => render(null, element);
 }
 
@@ -30,7 +32,7 @@ type Step =
 
 const order: readonly Step["at"][] = ["provider", "model", "channel"];
 
-function FirstSteps({ world, onEnd }: StepsProps) {
+function FirstSteps({ world, known, onEnd }: StepsProps & { readonly known: readonly Provider[] | undefined }) {
   const { t } = setupWords;
   const [step, setStep] = useState<Step>({ at: "provider" });
   const use = async (model: string): Promise<void> => {
@@ -39,11 +41,27 @@ function FirstSteps({ world, onEnd }: StepsProps) {
     setStep({ at: "channel", model });
   };
   const section = useFocusAt(step.at);
+  const isBegun = useRef(false);
+  const begin = (): void => {
+    isBegun.current = true;
+  };
+  // A model that was set up elsewhere ends what nobody has begun here.
+  useEffect(
+    () =>
+      world.store.watch(["status"], ({ status }) => {
+        if (status?.needsModel === false && !isBegun.current) onEnd();
+      }),
+    [],
+  );
   return (
-    <section class="first-steps" aria-label={t("title")} tabIndex={-1} ref={section}>
+    <section class="first-steps" aria-label={t("title")} tabIndex={-1} ref={section} onInput={begin}>
       <p class="muted">{t("step", { n: order.indexOf(step.at) + 1 })}</p>
       {step.at === "provider" ? (
-        <ProviderStep world={world} onSaved={(provider, models) => setStep({ at: "model", provider, models })} />
+        <ProviderStep
+          world={world}
+          first={known}
+          onSaved={(provider, models) => setStep({ at: "model", provider, models })}
+        />
       ) : step.at === "model" ? (
         <>
           <h2>{t("modelTitle")}</h2>
@@ -83,13 +101,16 @@ function useFocusAt(step: Step["at"]) {
 
 function ProviderStep({
   world,
+  first,
   onSaved,
 }: {
   readonly world: PaneWorld;
+  /** Shown until they are read again. */
+  readonly first: readonly Provider[] | undefined;
   readonly onSaved: (name: string, models: readonly Model[]) => void;
 }) {
   const { t } = setupWords;
-  const providers = useLoad(world, () => readProviders(world.api), []);
+  const providers = useLoad(world, () => readProviders(world.api), [], first);
   return (
     <>
       <h2>{t("whoTitle")}</h2>

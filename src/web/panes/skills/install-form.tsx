@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Action, Field } from "../parts/controls.js";
 import { TextField } from "../setup/text-field.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { type Install, installSkill, isTaken } from "./skills.js";
 import { Problems } from "./skills-pane.js";
@@ -12,6 +13,7 @@ export function InstallForm({ world, onInstalled }: { readonly world: PaneWorld;
   const [source, setSource] = useState("");
   const [file, setFile] = useState<File>();
   const [said, setSaid] = useState<{ readonly text: string; readonly warnings: readonly string[] }>();
+  useUnsaved(world, source !== "");
   const install = async (): Promise<void> => {
     setSaid(undefined);
     const wanted = await placeOf(world, source.trim(), file);
@@ -20,6 +22,7 @@ export function InstallForm({ world, onInstalled }: { readonly world: PaneWorld;
     const text = t("installed", { names: installed.map(({ name }) => name).join(", ") });
     const warnings = installed.flatMap(({ name, warnings }) => warnings.map((one) => `${name}: ${one}`));
     setSaid({ text, warnings });
+    setSource("");
     world.announce(text);
     onInstalled();
   };

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
 import { TextField } from "../setup/text-field.js";
+import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { createSkill } from "./skills.js";
 import { skillsWords } from "./words.js";
@@ -10,8 +11,11 @@ export function NewSkill({ world }: { readonly world: PaneWorld }) {
   const { t } = skillsWords;
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");
+  const letGo = useUnsaved(world, name !== "" || description !== "");
   const create = async (): Promise<void> => {
-    world.openPane("skills", await createSkill(world.api, name.trim(), description));
+    const created = await createSkill(world.api, name.trim(), description);
+    letGo();
+    world.openPane("skills", created);
   };
   return (
     <div class="card form">

@@ -26,9 +26,9 @@ export const timelineWords = defineWords(
     costUnknown: "not known",
     costAtLeast: "at least {amount}",
     detailsDropped:
-      "Old details of this turn have been removed from the log (events.detailDays). Model calls begin here where the step before them ended.",
+      "Old details of this turn have been removed from the log, as the settings say. Model calls begin here where the step before them ended.",
     detailsNever:
-      "Details are not stored on this gateway (events.persistDetail). Model calls begin here where the step before them ended.",
+      "Details are not stored on this gateway, as its settings say. Model calls begin here where the step before them ended.",
     stillRunning: "This turn is still running.",
     steps: "Steps",
     show: "Show",
@@ -84,7 +84,7 @@ export const timelineWords = defineWords(
     untimed: "The log does not say when it began.",
     sent: "What was sent",
     sentNotKept:
-      "The gateway does not keep the requests it sends to models, so they cannot be shown word for word. To keep what is said, send it to a collector of your own: set telemetry.otlpEndpoint and telemetry.content.",
+      "The gateway does not keep the requests it sends to models, so they cannot be shown word for word. To keep what is said, send it to a collector of your own: under Monitoring in the settings.",
     input: "Input",
     output: "Result",
     summary: "In short",
@@ -160,8 +160,8 @@ export const timelineWords = defineWords(
     cost: "费用",
     costUnknown: "未知",
     costAtLeast: "至少 {amount}",
-    detailsDropped: "此轮的旧细节已从日志中删除（events.detailDays）。模型调用的起点取自上一步的结束时间。",
-    detailsNever: "此网关不保存细节（events.persistDetail）。模型调用的起点取自上一步的结束时间。",
+    detailsDropped: "此轮的旧细节已按设置从日志中删除。模型调用的起点取自上一步的结束时间。",
+    detailsNever: "此网关按设置不保存细节。模型调用的起点取自上一步的结束时间。",
     stillRunning: "这一轮还在进行中。",
     steps: "步骤",
     show: "显示",
@@ -217,7 +217,7 @@ export const timelineWords = defineWords(
     untimed: "日志没有记录它何时开始。",
     sent: "发送的内容",
     sentNotKept:
-      "网关不保存发送给模型的请求，因此无法逐字显示。如需保存对话内容，可发送到您自己的收集器：设置 telemetry.otlpEndpoint 和 telemetry.content。",
+      "网关不保存发送给模型的请求，因此无法逐字显示。如需保存对话内容，可在设置的“监控”中发送到您自己的收集器。",
     input: "输入",
     output: "结果",
     summary: "摘要",

@@ -2,6 +2,8 @@ import { useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
 import { SelectField } from "../parts/select-field.js";
 import { TextField } from "../setup/text-field.js";
+import { useUnsaved } from "../unsaved.js";
+import type { PaneWorld } from "../world.js";
 import type { Rule, TrialKind, Verdict } from "./policy.js";
 import { sentenceOf } from "./rule-words.js";
 import { toolsWords } from "./words.js";
@@ -20,11 +22,12 @@ const hints = {
 } as const;
 
 /** A new rule, said in words before it is added. */
-export function RuleForm({ add }: { readonly add: (rule: Rule) => Promise<void> }) {
+export function RuleForm({ world, add }: { readonly world: PaneWorld; readonly add: (rule: Rule) => Promise<void> }) {
   const { t } = toolsWords;
   const [what, setWhat] = useState<What>("command");
   const [tool, setTool] = useState("");
   const [argument, setArgument] = useState("");
+  useUnsaved(world, tool !== "" || argument !== "");
   const [verdict, setVerdict] = useState<Verdict>("ask");
   /** The rule for all that the reader has seen to be one. */
   const [seen, setSeen] = useState("");

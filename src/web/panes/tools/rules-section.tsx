@@ -62,7 +62,7 @@ export function RulesSection({ world, rules: { rules, problems }, change }: Poli
       <button type="button" class="button quiet add" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {t("add")}
       </button>
-      {isOpen ? <RuleForm add={add} /> : undefined}
+      {isOpen ? <RuleForm world={world} add={add} /> : undefined}
     </Section>
   );
 }

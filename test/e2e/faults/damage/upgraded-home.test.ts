@@ -58,9 +58,9 @@ test("a home of a newer version is refused by name, by the gateway and by what w
 test("a format that a crash has cut is written again, and a backup from before is restored over a newer home", async () => {
   const home = await tempHome();
   const file = join(home, "..", `before-${process.pid}-${Date.now()}.tar.gz`);
-  assert.equal((await runMaxclaw(["sessions", "list"], home)).code, 0);
+  assert.equal((await runMaxclaw(["usage"], home)).code, 0);
   await writeFile(join(home, "format.json"), '{"form');
-  assert.equal((await runMaxclaw(["sessions", "list"], home)).code, 0);
+  assert.equal((await runMaxclaw(["usage"], home)).code, 0);
   assert.equal(JSON.parse(await readFile(join(home, "format.json"), "utf8")).v, 2, "nobody knows what it said");
   assert.equal((await runMaxclaw(["backup", file], home)).code, 0);
   await writeFile(join(home, "format.json"), newer);

@@ -19,6 +19,7 @@ for (const [command, answer] of [
   ["/status", /waiting|model|Running|up/i],
   ["/usage", "This conversation:"],
   ["/model", "Default:"],
+  ["/compact", "I am working on an answer."],
   ["/skills", "/skills off NAME"],
   ["/cron", "Nothing is scheduled in this chat."],
   ["/plan", "There is no plan here."],

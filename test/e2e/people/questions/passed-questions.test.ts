@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Channel, Publish } from "../../../../src/channels/channel.js";
 import { until } from "../../../support/engine/engine-kit.js";
+import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import {
   answeredIn,
   type ChatWorld,
@@ -9,6 +11,7 @@ import {
   resultsIn,
   startWorld,
 } from "../../../support/worlds/channels/chat-world.js";
+import { openAIConfig, startGateway } from "../../../support/worlds/gateway.js";
 import { postJson } from "../../../support/worlds/http/http-server.js";
 import type { RecordedRequest, ScriptedAnswer } from "../../../support/worlds/model-script.js";
 
@@ -122,4 +125,51 @@ test("what a guest is asked goes to nobody else", async () => {
     questionsIn(w).map(({ chatId }) => chatId),
     ["42", "1"],
   );
+});
+
+test("where a message cannot be changed, one line says how the question ended, unless it was answered there", async () => {
+  await using model = await startFakeOpenAI({ answer: asking(trains) });
+  const sent: string[] = [];
+  let publish: Publish | undefined;
+  const channel: Channel = {
+    name: "post",
+    async run(take, onConnected, signal) {
+      publish = take;
+      onConnected();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    },
+    split: (content) => [content],
+    async send({ content }) {
+      sent.push(content);
+      return { platformMessageId: String(sent.length) };
+    },
+  };
+  const say = async (content: string): Promise<void> => {
+    const message = { chatId: "1", senderId: "1", content, attachments: [], files: [], addressed: true };
+    await publish?.({ ...message, chatType: "dm" });
+  };
+  const config = openAIConfig(model.apiBase, { owners: ["post:1"], policy: { passOnSeconds: 1 } });
+  await using gateway = await startGateway({ config, platforms: () => [channel] });
+  await until("the channel runs", () => publish !== undefined);
+  await say("hello");
+  await until("the owner has a chat there", () => sent.length === 1);
+  const ask = async (session: string): Promise<string> => {
+    await gateway.post("please ask", { key: session });
+    const { payload } = await gateway.waitForEvent(isAsked, session);
+    return "request_id" in payload ? payload.request_id : "";
+  };
+  const requestId = await ask(key);
+  await until("it is passed on", () => sent.length === 2);
+  assert.match(sent[1] ?? "", /Which train\?/);
+  await gateway.gateway.api.answerQuestion({ sessionKey: key, requestId, answer: "1" });
+  await until("its end is told", () => sent.length === 3);
+  assert.equal(sent[2], "This question is closed: Which train?\n\n✓ 07:05");
+
+  await ask("webui:other");
+  await until("the next one is passed on", () => sent.length === 4);
+  await say("2");
+  await gateway.waitForEvent(({ type }) => type === "human_input_answered", "webui:other");
+  await say("thanks");
+  await until("only that is answered", () => sent.length === 5);
+  assert.equal(sent[4], "You are welcome.");
 });

@@ -56,6 +56,46 @@ test("a request that the provider finds too long is made smaller and sent again,
   assertSound(await t.gateway.events());
 });
 
+test("/compact summarises at once what was said before the last message, says what it saves, and refuses where that is little", async () => {
+  const roomy = { agents: { defaults: { model: "openai/test-model", contextWindow: 100_000 } } };
+  await using t = await start(forgetful, roomy);
+  const compact = async () => (await t.gateway.ask("/compact")).response;
+  assert.equal(await compact(), "There is nothing to summarise yet.");
+  await t.gateway.ask("FACT-0=secret0");
+  assert.equal(await compact(), "There is nothing to summarise yet.", "the last message stays anyway");
+  for (let n = 1; n <= 4; n++) await t.gateway.ask(`FACT-${n}=secret${n} and please remember it`);
+  assert.equal(t.model.requests.filter(isSummary).length, 0);
+  const said = /^I have summarised 8 older messages: about ([\d,]+) tokens have become (\d+)\./.exec(await compact());
+  assert.ok(Number(said?.[1]?.replace(",", "")) > 700 && Number(said?.[2]) < 100, said?.[0]);
+
+  await t.gateway.ask("what do you know?");
+  assert.match(t.last(), /<summary>[\s\S]*FACT-0=secret0[\s\S]*FACT-3=secret3[\s\S]*<\/summary>/);
+  assert.equal(t.last().split(filler.trim()).length - 1, 1, "the last answer of before is as it was");
+  const events = await t.gateway.events();
+  assertSound(events);
+  const [compressed, ...more] = events.filter(({ type }) => type === "context_compressed");
+  assert.deepEqual([more.length, compressed?.payload && "usage" in compressed.payload], [0, true]);
+  await t.gateway.ask("one more");
+  await t.gateway.ask("/new");
+  assert.equal(await compact(), "There is nothing to summarise yet.");
+  await using again = await t.gateway.restart();
+  assert.match((await again.ask("/help")).response, /^\/compact – /m);
+});
+
+test("/compact keeps to the budget, and says so where a model cannot write the summary", async () => {
+  const answer = (request: RecordedRequest): ScriptedAnswer => {
+    if (isSummary(request)) return { status: 400, body: { error: { message: "no" } } };
+    return { text: filler, usage: { input: request.userText.includes("FACT-5") ? 50_000 : 600, output: 300 } };
+  };
+  const roomy = { agents: { defaults: { model: "openai/test-model", contextWindow: 100_000 } } };
+  await using t = await start(answer, { ...roomy, budgets: { day: { tokens: 50_000 } } });
+  const compact = async () => (await t.gateway.ask("/compact")).response ?? "";
+  for (let n = 1; n <= 3; n++) await t.gateway.ask(`FACT-${n}=secret${n}`);
+  assert.match(await compact(), /^No model gave a summary, so I keep how each message began\. /);
+  for (let n = 4; n <= 5; n++) await t.gateway.ask(`FACT-${n}=secret${n}`);
+  assert.match(await compact(), /^The budget of this assistant for today /);
+});
+
 test("one huge turn shortens its own older results instead of failing", async () => {
   const calls = (request: RecordedRequest): ScriptedAnswer => {
     if (isSummary(request)) return { text: "nothing yet" };

@@ -62,6 +62,27 @@ test("it is refused where there is nothing to try again, by a code that says why
   assert.equal(model.requests.length, 4);
 });
 
+test("of wishes that come at the same moment one counts, and the others leave nothing behind", async () => {
+  await using model = await startFakeOpenAI({ answer: [refusal, { text: "Blue." }, { text: "Green." }] });
+  await using gateway = await startGateway({ config: openAIConfig(model.apiBase) });
+  const failed = await failedTurn(gateway, "which colour?");
+  const wishes = ["msg_a", "msg_b", "msg_b", "msg_c"].map((messageId) =>
+    gateway.gateway.api.retryTurn({ sessionKey: key, turnId: failed, messageId }).then(
+      ({ status }) => status,
+      (error: unknown) => error instanceof RequestError && error.code,
+    ),
+  );
+  const outcomes = (await Promise.all(wishes)).sort();
+  assert.equal(outcomes.filter((outcome) => outcome === "accepted").length, 1, outcomes.join());
+  assert.equal((await gateway.ask("and now?")).end, "complete");
+  const { messages } = await gateway.gateway.api.getSession(key);
+  assert.deepEqual(messages.flatMap(({ role, content }) => (role === "error" ? [] : [content])).slice(0, 3), [
+    "which colour?",
+    "Blue.",
+    "and now?",
+  ]);
+});
+
 test("it is refused while another turn runs, and its try is a turn like any other: undone with its question", async () => {
   await using model = await startFakeOpenAI({ answer: [refusal, { text: "Blue." }, { text: "Hello." }] });
   await using gateway = await startGateway({ config: openAIConfig(model.apiBase) });

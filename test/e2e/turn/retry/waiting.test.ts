@@ -15,6 +15,8 @@ const key = "webui:test";
 /** A provider that is down, until it is not. */
 class Provider {
   isDown = true;
+  /** Also while it is down. */
+  lists = false;
   readonly asked: string[] = [];
   readonly answered: string[] = [];
   readonly checks: string[] = [];
@@ -23,7 +25,8 @@ class Provider {
     if (method === "GET") this.checks.push(path);
     else this.asked.push(userText.split("\n\n").at(-1) ?? "");
     if (!this.isDown && method !== "GET") this.answered.push(userText.split("\n\n").at(-1) ?? "");
-    if (this.isDown) return { status: 503, body: { error: { message: "down for now" } } };
+    if (this.isDown && !(this.lists && method === "GET"))
+      return { status: 503, body: { error: { message: "down for now" } } };
     return method === "GET" ? { body: { data: [{ id: "test-model" }] } } : { text: "Here is your answer." };
   };
 }
@@ -54,6 +57,23 @@ test("a turn that failed because the provider was down is tried again by itself,
   await gateway.waitForEvent(isAnswer);
   assert.equal(provider.asked.length, before + 1);
   assert.equal((await gateway.events()).filter(({ type }) => type === "turn_execution_start").length, 2);
+});
+
+test("a provider that lists its models and answers nothing else spends no try: the next true answer has it tried again", async () => {
+  const provider = new Provider();
+  provider.lists = true;
+  const { model, gateway } = await open(provider);
+  await using _model = model;
+  await using _gateway = gateway;
+  await gateway.ask("which colour?");
+  await gateway.waitForEvent(isWaiting);
+  const before = provider.asked.length;
+  await until("it is looked at", () => provider.checks.length >= 3);
+  assert.equal(provider.asked.length, before, "the turn still has its try");
+  assert.equal(await waitingIn(gateway), 1);
+  provider.isDown = false;
+  await gateway.ask("are you there?", { key: "webui:other" });
+  await gateway.waitForEvent(isAnswer);
 });
 
 test("it waits through an end of the gateway and a new start", async () => {

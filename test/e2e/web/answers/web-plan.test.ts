@@ -1,26 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, before, describe } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { describe } from "node:test";
+import type { Page } from "playwright-core";
+import { pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { backendOfBlock, browserOfBlock } from "../../../support/worlds/http/page-block.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
 describe("a plan on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-  let backend: Backend;
-
-  before(async () => {
-    browser = await openChromium();
-    backend = await startBackend();
-  });
-  after(async () => {
-    await browser?.close();
-    await backend?.stop();
-  });
+  const browser = browserOfBlock();
+  const backend = backendOfBlock();
 
   const onPage = (width: number, scenario: (page: Page) => Promise<void>): Promise<void> =>
-    withPage(browser, backend.url, scenario, { context: { viewport: { width, height: 800 } } });
+    withPage(browser(), backend().url, scenario, { context: { viewport: { width, height: 800 } } });
 
   pageTest(
     "is above the composer, moves as it is worked on, is paused and continued there, and goes when it is done",

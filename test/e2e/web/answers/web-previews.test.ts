@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { makePdf } from "../../../support/documents.js";
-import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { openWholeChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
 import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
@@ -19,7 +19,7 @@ describe("files that people have sent, on the web page", { timeout: 120_000, ski
   let backend: Backend;
 
   before(async () => {
-    browser = await openChromium();
+    browser = await openWholeChromium();
     backend = await startBackend({ token: "page-token", answer: () => ({ text: "Thank you, friend." }) });
   });
   after(async () => {

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { describe } from "node:test";
+import type { Page } from "playwright-core";
 import { until } from "../../../support/engine/engine-kit.js";
 import { projectFile } from "../../../support/project.js";
 import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
 import { openTestServer } from "../../../support/worlds/http/http-server.js";
 import { startNginx } from "../../../support/worlds/http/nginx.js";
+import { browserOfBlock } from "../../../support/worlds/http/page-block.js";
 import { startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium, withoutNginx } from "../../../support/worlds/needs.js";
 
@@ -22,12 +23,7 @@ const token = "page-token-of-twenty-characters";
 const lost = /ERR_CONNECTION_REFUSED|WebSocket connection|Failed to load resource|Failed to fetch/;
 
 describe("the page as an installed one", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-
-  before(async () => {
-    browser = await openChromium([], ["--ignore-certificate-errors"]);
-  });
-  after(() => browser?.close());
+  const browser = browserOfBlock([], ["--ignore-certificate-errors"]);
 
   pageTest(
     "opens without the gateway after an earlier visit, and its worker has kept the page's files alone",
@@ -36,7 +32,7 @@ describe("the page as an installed one", { timeout: 120_000, skip: withoutChromi
       let isUp = true;
       try {
         await withPage(
-          browser,
+          browser(),
           backend.url,
           async (page) => {
             await send(page, "greet me");
@@ -67,7 +63,7 @@ describe("the page as an installed one", { timeout: 120_000, skip: withoutChromi
     const webRoot = await mkdtemp(join(tmpdir(), "maxclaw-page-"));
     await cp(projectFile("dist/web"), webRoot, { recursive: true });
     await using served = await openTestServer({ webRoot });
-    const context = await browser.newContext();
+    const context = await browser().newContext();
     try {
       const page = await context.newPage();
       await page.goto(served.url);
@@ -98,7 +94,7 @@ describe("the page as an installed one", { timeout: 120_000, skip: withoutChromi
   pageTest("the browser offers to install it, and the page only where the browser does", async () => {
     const backend = await startBackend();
     try {
-      await withPage(browser, backend.url, async (page) => {
+      await withPage(browser(), backend.url, async (page) => {
         const install = page.getByRole("button", { name: "Install" });
         await page.getByLabel("Message", { exact: true }).waitFor();
         const devtools = await page.context().newCDPSession(page);
@@ -127,7 +123,7 @@ describe("the page as an installed one", { timeout: 120_000, skip: withoutChromi
     const backend = await startBackend({ token });
     try {
       await withPage(
-        browser,
+        browser(),
         backend.url,
         async (page) => {
           await page.evaluate(ready);

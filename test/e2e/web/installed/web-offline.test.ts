@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { describe } from "node:test";
+import type { Page } from "playwright-core";
 import { isTooMuch } from "../../../../src/web/offline/seen-limits.js";
 import { until } from "../../../support/engine/engine-kit.js";
 import { assertAccessible } from "../../../support/worlds/http/axe.js";
-import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { browserOfBlock } from "../../../support/worlds/http/page-block.js";
 import { startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
@@ -28,12 +29,7 @@ const kept = `new Promise((resolve) => {
 })`;
 
 describe("what was seen of the page", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-
-  before(async () => {
-    browser = await openChromium();
-  });
-  after(() => browser?.close());
+  const browser = browserOfBlock();
 
   for (const [device, context] of Object.entries({
     "a desk": { colorScheme: "light" as const },
@@ -44,7 +40,7 @@ describe("what was seen of the page", { timeout: 120_000, skip: withoutChromium(
       let isUp = true;
       try {
         await withPage(
-          browser,
+          browser(),
           backend.url,
           async (page) => {
             await page.evaluate("navigator.serviceWorker.ready.then(() => true)");
@@ -77,7 +73,7 @@ describe("what was seen of the page", { timeout: 120_000, skip: withoutChromium(
     try {
       for (const how of ["here", "elsewhere"])
         await withPage(
-          browser,
+          browser(),
           backend.url,
           async (page) => {
             await send(page, "greet me");

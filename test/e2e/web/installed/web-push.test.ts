@@ -5,7 +5,7 @@ import { isNight } from "../../../../src/web/panes/inbox/night.js";
 import { until } from "../../../support/engine/engine-kit.js";
 import { type FakePushService, startFakePushService } from "../../../support/fakes/push-service.js";
 import { assertAccessible } from "../../../support/worlds/http/axe.js";
-import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { openWholeChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
 import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
@@ -60,7 +60,7 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
   let service: FakePushService;
 
   before(async () => {
-    browser = await openChromium();
+    browser = await openWholeChromium();
     let publicKey = "";
     service = await startFakePushService(() => publicKey);
     backend = await startBackend({ token, config: { tools: { web: { fetch: { allow: [service.host] } } } } });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { barriersIn } from "../../../support/worlds/http/axe.js";
+import { barriersIn, colourBarriersIn } from "../../../support/worlds/http/axe.js";
 import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
 import { openPane, overflowIn, paneIds, smallTargetsIn } from "../../../support/worlds/http/page-checks.js";
 import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
@@ -12,6 +12,26 @@ const sizes: readonly (readonly [name: string, context: BrowserContextOptions])[
   ["desktop", { viewport: { width: 1280, height: 800 } }],
   ["phone", phone],
 ];
+
+interface Shift {
+  readonly value: number;
+  readonly of: string;
+}
+
+/** Gathers in `shifts` what moves by itself. */
+const watchShifts = `
+  globalThis.shifts = [];
+  new PerformanceObserver((list) => {
+    for (const { value, sources } of list.getEntries())
+      shifts.push({ value, of: sources.map(({ node }) => node?.nodeName + "." + node?.className).join() });
+  }).observe({ type: "layout-shift", buffered: true });
+`;
+
+/** Nobody has set it up. */
+async function startBare(): Promise<Backend & AsyncDisposable> {
+  const bare = await startBackend({ isUnfinished: true });
+  return { ...bare, [Symbol.asyncDispose]: () => bare.stop() };
+}
 
 function isNarrow(page: Page): Promise<boolean> {
   return page.evaluate<boolean>("innerWidth < 760");
@@ -33,44 +53,81 @@ describe("the page for everybody", { timeout: 300_000, skip: withoutChromium() }
     await backend?.stop();
   });
 
-  const onPage = (context: BrowserContextOptions, scenario: (page: Page) => Promise<void>): Promise<void> =>
-    withPage(browser, backend.url, scenario, { context: { reducedMotion: "reduce", ...context }, expected: /40\d/ });
-
-  type Check = (page: Page) => Promise<readonly string[]>;
-
-  /** Fails with everything that the check finds, and where. */
-  async function assertEverywhere(page: Page, check: Check, places: readonly Places[]): Promise<void> {
-    const found: string[] = [];
-    const note = async (where: string): Promise<void> => {
-      for (const problem of await check(page)) found.push(`${where}: ${problem}`);
-    };
-    for (const through of places) await through(page, note);
-    assert.deepEqual([...new Set(found)], []);
+  interface Findings {
+    readonly barriers: Set<string>;
+    readonly overflow: Set<string>;
+    readonly smallTargets: Set<string>;
   }
-  type Places = (page: Page, note: (where: string) => Promise<void>) => Promise<void>;
+  const findings = new Map<string, Findings>();
 
-  const inBothSchemes: Check = async (page) => {
-    const found: string[] = [];
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      for (const barrier of await barriersIn(page)) found.push(`${colorScheme}: ${barrier}`);
-    }
+  /** Everything that the checks find at every place, and where. Each size is walked through once for all of them. */
+  async function findingsOf(size: string, context: BrowserContextOptions): Promise<Findings> {
+    const known = findings.get(size);
+    if (known !== undefined) return known;
+    const found = { barriers: new Set<string>(), overflow: new Set<string>(), smallTargets: new Set<string>() };
+    const scenario = async (page: Page): Promise<void> => {
+      const note = async (where: string): Promise<void> => {
+        await page.emulateMedia({ colorScheme: "light" });
+        for (const barrier of await barriersIn(page)) found.barriers.add(`${where}, light: ${barrier}`);
+        await page.emulateMedia({ colorScheme: "dark" });
+        for (const barrier of await colourBarriersIn(page)) found.barriers.add(`${where}, dark: ${barrier}`);
+        for (const problem of await overflowIn(page)) found.overflow.add(`${where}: ${problem}`);
+        for (const target of await smallTargetsIn(page)) found.smallTargets.add(`${where}: ${target}`);
+      };
+      await throughChat(page, note);
+      await throughPanes(page, note);
+    };
+    await withPage(browser, backend.url, scenario, {
+      context: { reducedMotion: "reduce", ...context },
+      expected: /40\d/,
+    });
+    findings.set(size, found);
     return found;
-  };
+  }
 
-  for (const [size, viewport] of sizes)
-    pageTest(`everything can be read and used by everybody, whatever is open, light and dark, ${size}`, () =>
-      onPage(viewport, (page) => assertEverywhere(page, inBothSchemes, [throughChat, throughPanes])),
+  for (const [size, context] of sizes) {
+    pageTest(`everything can be read and used by everybody, whatever is open, light and dark, ${size}`, async () =>
+      assert.deepEqual([...(await findingsOf(size, context)).barriers], []),
     );
 
-  pageTest("on a phone everything that can be pressed is large enough for a thumb", () =>
-    onPage(phone, (page) => assertEverywhere(page, smallTargetsIn, [throughChat, throughPanes])),
+    pageTest(`nothing sticks out at the side, written from left or from right, ${size}`, async () =>
+      assert.deepEqual([...(await findingsOf(size, context)).overflow], []),
+    );
+  }
+
+  for (const [size, context] of sizes)
+    pageTest(`nothing moves while it comes: the first run, an empty chat, a chat, each pane, ${size}`, async () => {
+      await using bare = await startBare();
+      const moved: string[] = [];
+      const look = async (page: Page, place: string, ready: string): Promise<void> => {
+        await page.locator(ready).first().waitFor();
+        await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))");
+        const shifts = await page.evaluate<readonly Shift[]>("shifts.splice(0)");
+        moved.push(...shifts.map(({ value, of }) => `${place}: ${value} ${of}`));
+      };
+      const onPlace = (url: string, scenario: (page: Page) => Promise<void>): Promise<void> =>
+        withPage(browser, url, scenario, {
+          context,
+          expected: /40\d/,
+          onPage: (page) => page.addInitScript(watchShifts),
+        });
+      await onPlace(bare.url, (page) => look(page, "the first run", ".first-steps .pick-item"));
+      await onPlace(backend.url, (page) => look(page, "an empty chat", ".welcome h2"));
+      await onPlace(`${backend.url}#webui:0000beef`, async (page) => {
+        await look(page, "a chat", ".message.assistant");
+        // What a provider answers has the length that it has.
+        for (const id of paneIds().filter((each) => each !== "models")) {
+          await page.evaluate(`location.hash = "#/${id}"`);
+          await page.locator(`.pane-page[data-pane="${id}"]`).waitFor();
+          await look(page, id, ".pane-page:not(.is-settling)");
+        }
+      });
+      assert.deepEqual(moved, []);
+    });
+
+  pageTest("on a phone everything that can be pressed is large enough for a thumb", async () =>
+    assert.deepEqual([...(await findingsOf("phone", phone)).smallTargets], []),
   );
-
-  for (const [size, viewport] of sizes)
-    pageTest(`nothing sticks out at the side, written from left or from right, ${size}`, () =>
-      onPage(viewport, (page) => assertEverywhere(page, overflowIn, [throughChat, throughPanes])),
-    );
 
   async function throughPanes(page: Page, note: (where: string) => Promise<void>): Promise<void> {
     const ids = paneIds();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { until } from "../../../support/engine/engine-kit.js";
 import { readQrCode } from "../../../support/qr-code.js";
 import { openChromium, pageTest } from "../../../support/worlds/http/chromium.js";
 import { type Nginx, startNginx } from "../../../support/worlds/http/nginx.js";
@@ -117,11 +118,37 @@ describe("the page behind a proxy", { timeout: 180_000, skip: withoutChromium() 
     await dialog.getByRole("button", { name: "Rename Safari on iPhone" }).click();
     await desk.getByRole("textbox", { name: "Name" }).fill("My phone");
     await desk.getByRole("button", { name: "Rename", exact: true }).click();
+    const other = await openIn(mobile.context(), nginx.whole);
+    await other.getByLabel("Message", { exact: true }).fill("hidden in the other tab");
+    await mobile.getByLabel("Message", { exact: true }).fill("not for others");
+    await until("it is kept", async () => (await draftsOf(mobile)).length >= 1);
     await dialog.getByRole("button", { name: "Sign out My phone" }).click();
     await desk.getByRole("dialog", { name: "Sign out My phone?" }).getByRole("button", { name: "Sign out" }).click();
     await mobile.getByRole("textbox", { name: "Token" }).waitFor();
     assert.equal(await mobile.locator(".message, .session-open").count(), 0);
+    await other.getByRole("textbox", { name: "Token" }).waitFor();
+    assert.deepEqual(await draftsOf(mobile), []);
+    await signIn(other);
+    assert.equal(
+      await other.getByLabel("Message", { exact: true }).inputValue(),
+      "",
+      "who is next finds nothing of it",
+    );
     await dialog.getByText("My phone").waitFor({ state: "detached" });
+  });
+
+  pageTest("who has only been away for too long still has what was not sent", async () => {
+    const page = await open(nginx.whole);
+    await signIn(page);
+    await page.getByLabel("Message", { exact: true }).fill("half a thought");
+    await until("it is kept", async () => (await draftsOf(page)).length === 1);
+    await page.context().clearCookies();
+    await page.reload();
+    await page.getByRole("textbox", { name: "Token" }).waitFor();
+    await signIn(page);
+    await until("it is back", async () => {
+      return (await page.getByLabel("Message", { exact: true }).inputValue()) === "half a thought";
+    });
   });
 
   pageTest("two tabs of one browser sign out together, and either may ask first", async () => {
@@ -136,6 +163,19 @@ describe("the page behind a proxy", { timeout: 180_000, skip: withoutChromium() 
     await second.getByLabel("Message", { exact: true }).waitFor();
   });
 });
+
+/** What the browser keeps of what was written and not sent. */
+async function draftsOf(page: Page): Promise<readonly string[]> {
+  return await page.evaluate(`new Promise((resolve, reject) => {
+    const opening = indexedDB.open("maxclaw " + new URL(".", document.baseURI).pathname);
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const all = opening.result.transaction("drafts").objectStore("drafts").getAll();
+      all.onsuccess = () => resolve(all.result.map(({ text }) => text));
+      opening.result.close();
+    };
+  })`);
+}
 
 async function signIn(page: Page): Promise<void> {
   await page.getByRole("textbox", { name: "Token" }).fill(token);

@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { until } from "../../../support/engine/engine-kit.js";
 import { type FakeTelegram, startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
 import { assertAccessible } from "../../../support/worlds/http/axe.js";
-import { openChromium, type PageOptions, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { openWholeChromium, type PageOptions, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
 import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
@@ -46,7 +46,7 @@ describe("the inbox on the web page", { timeout: 120_000, skip: withoutChromium(
   let backend: Backend;
 
   before(async () => {
-    browser = await openChromium();
+    browser = await openWholeChromium();
     telegram = await startFakeTelegram({ token });
     const channels = { telegram: { enabled: true, token, apiRoot: telegram.url } };
     backend = await startBackend({ config: { channels, owners: ["telegram:42"] } });

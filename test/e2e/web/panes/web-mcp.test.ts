@@ -58,6 +58,8 @@ describe("MCP servers on the web page", { timeout: 200_000, skip: withoutChromiu
         await page.getByRole("button", { name: "Add a server" }).click();
         const save = page.getByRole("button", { name: "Test and save" });
         await page.getByLabel("Name", { exact: true }).fill("../evil");
+        await page.waitForLoadState("networkidle");
+        assert.equal(await page.getByText(/only where the gateway has a token/).count(), 0, "it has one");
         await page.getByLabel("The command").fill("no-such-program-1");
         await save.click();
         await page.getByRole("alert").getByText("A name begins with a letter or digit").waitFor();

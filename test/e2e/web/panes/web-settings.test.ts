@@ -13,7 +13,7 @@ const written = `// My assistant.
 {
   gateway: { token: '${token}' }, // keep it
   agents: { defaults: { temperature: 0.9 /* warm */ } },
-  fromTheFuture: { keepMe: [1, 2] },
+  fromTheFuture: { keepMe: [1, 2], apiKey: 'words' },
   tools: { exec: { timeout: 61 } }, // slow disk
   telemetry: { headers: { 'x-key': 'collector-key-1' } },
 }
@@ -67,7 +67,7 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
         place.page("settings"),
         async (page) => {
           await page.getByLabel("Search the settings").fill("temperature");
-          const field = page.getByLabel("Temperature", { exact: true });
+          const field = page.getByLabel("Freedom in wording", { exact: true });
           assert.equal(await field.inputValue(), "0.9");
           await page.getByText("How freely the model chooses its words").waitFor();
           await page.getByText("Default: 0.7. Takes effect at once.").waitFor();
@@ -77,14 +77,14 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
           await page.getByRole("alert").getByText("Type a number.").waitFor();
           await field.fill("3");
           await page.getByRole("button", { name: "Save", exact: true }).click();
-          await page.getByRole("alert").getByText("agents.defaults.temperature takes at most 2").waitFor();
+          await page.getByRole("alert").getByText("“Freedom in wording” takes at most 2").waitFor();
           assert.equal(await place.text(), written);
           await field.fill("0,2");
           await page.getByRole("button", { name: "Save", exact: true }).click();
           await page.getByText("Saved. It counts now.").waitFor();
           assert.equal(await place.text(), written.replace("0.9", "0.2"));
-          await page.getByRole("button", { name: "Reset Temperature to its default" }).click();
-          await page.getByRole("button", { name: "Reset Temperature" }).waitFor({ state: "detached" });
+          await page.getByRole("button", { name: "Reset Freedom in wording to its default" }).click();
+          await page.getByRole("button", { name: "Reset Freedom in wording" }).waitFor({ state: "detached" });
           const now = await place.text();
           assert.doesNotMatch(now, /temperature/);
           for (const comment of ["// My assistant.", "// keep it", "/* warm */", "// slow disk"])
@@ -102,42 +102,50 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
       browser,
       place.page("settings/transcription"),
       async (page) => {
-        await page.getByLabel("Api key").fill("sk-new-secret-0123");
-        await page.getByLabel("Model").fill("whisper-2");
+        await page.getByLabel("Key for the service").fill("sk-new-secret-0123");
+        await page.getByLabel("Model that listens").fill("whisper-2");
         await page.getByRole("button", { name: "Save 2 changes" }).click();
         await page.getByText("Set. It is never shown.").waitFor();
         await openGroup(page, "Commands");
         const commands = group(page, "Commands");
         await commands.getByText("From the file").waitFor();
-        await commands.getByLabel("Network").selectOption("off");
-        await commands.getByLabel("Sandbox").selectOption("required");
+        await commands.getByLabel("Network for commands").selectOption("off");
+        await commands.getByLabel("Sandbox for commands").selectOption("required");
         await commands.getByRole("button", { name: "Save 2 changes" }).click();
         await commands.getByText("Saved. It counts after a restart.").waitFor();
-        await page.getByText(/Restart the gateway\. Until then .*: tools\.exec\.sandbox\./).waitFor();
+        await page.getByText(/Restart the gateway\. Until then .*: .*Commands: Sandbox for commands/).waitFor();
         await commands.getByText("Waits for a restart.").waitFor();
         await openGroup(page, "Extras in chats");
-        await group(page, "Extras in chats").getByRole("switch", { name: "Typing" }).click();
+        await group(page, "Extras in chats").getByRole("switch", { name: "Show that it is writing" }).click();
         await group(page, "Extras in chats").getByRole("button", { name: "Save", exact: true }).click();
         await openGroup(page, "Owners");
-        await group(page, "Owners").getByLabel("Owners", { exact: true }).fill("telegram:42\n\ndiscord:7");
+        await group(page, "Owners")
+          .getByLabel("People who may do everything", { exact: true })
+          .fill("telegram:42\n\ndiscord:7");
         await group(page, "Owners").getByRole("button", { name: "Save", exact: true }).click();
         await group(page, "Owners").getByText("Saved.").waitFor();
         await openGroup(page, "Rules for tools");
         const rules = group(page, "Rules for tools");
-        await rules.getByLabel("Rules", { exact: true }).fill("[\n  { tool: 'exec', verdict: 'ask' },\n  oops\n]");
+        await rules
+          .getByLabel("What tools may do", { exact: true })
+          .fill("[\n  { tool: 'exec', verdict: 'ask' },\n  oops\n]");
         await rules.getByRole("button", { name: "Save", exact: true }).click();
-        await rules.getByRole("alert").getByText("policy.rules, line 3, column 3").waitFor();
-        await rules.getByLabel("Rules", { exact: true }).fill("[{ tool: 'exec', verdict: 'ask' }] // mine");
+        await rules.getByRole("alert").getByText("“What tools may do”, line 3, column 3").waitFor();
+        await rules.getByLabel("What tools may do", { exact: true }).fill("[{ tool: 'exec', verdict: 'ask' }] // mine");
         await rules.getByRole("button", { name: "Save", exact: true }).click();
         await rules.getByText("Saved. It counts now.").waitFor();
         await openGroup(page, "Monitoring");
-        const headers = group(page, "Monitoring").getByLabel("Headers", { exact: true });
+        const headers = group(page, "Monitoring").getByLabel("Headers sent with traces", { exact: true });
         assert.equal(await headers.inputValue(), "x-key: ********");
         await headers.fill("x-key: ********\nx-more: one");
         await group(page, "Monitoring").getByRole("button", { name: "Save", exact: true }).click();
         await group(page, "Monitoring").getByText("Saved.").waitFor();
         await page.getByRole("heading", { name: "Keys that nobody knows" }).waitFor();
-        await page.getByText("fromTheFuture", { exact: true }).waitFor();
+        await page
+          .getByText(/^fromTheFuture/)
+          .first()
+          .waitFor();
+        await page.getByText("Hidden: this is not a known setting, so its text may be a secret.").first().waitFor();
         assert.doesNotMatch(await page.content(), /sk-new-secret|collector-key-1/);
         await assertAccessible(page);
       },
@@ -149,7 +157,7 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
     assert.match(now, /"typing": false/);
     assert.match(now, /"owners": \[\s*"telegram:42",\s*"discord:7"\s*\]/);
     assert.match(now, /'x-key': 'collector-key-1', "x-more": "one"/);
-    assert.match(now, /fromTheFuture: \{ keepMe: \[1, 2\] \}/);
+    assert.match(now, /fromTheFuture: \{ keepMe: \[1, 2\], apiKey: 'words' \}/);
     assert.match(now, /\/\/ slow disk/);
   });
 
@@ -159,7 +167,7 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
       browser,
       place.page("settings/inbound"),
       async (page) => {
-        const field = page.getByLabel("Sender per minute", { exact: true });
+        const field = page.getByLabel("Messages of one person", { exact: true });
         await field.fill("9");
         const byHand = written.replace("slow disk", "very slow disk").replace("61", "99");
         await writeFile(place.path, byHand);
@@ -210,16 +218,16 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
           await page.getByText("is read-only, so nothing can be changed here").waitFor();
           await page.getByText("From the environment: MAXCLAW_TOKEN").waitFor();
           await page.getByText("The variable MAXCLAW_TOKEN of the environment counts").waitFor();
-          assert.equal(await page.getByLabel("Port", { exact: true }).isDisabled(), true);
+          assert.equal(await page.getByLabel("Port of the gateway", { exact: true }).isDisabled(), true);
         },
         refusals,
       );
       await using open = await openPlace("{}");
       await withPage(browser, open.page("settings/owners"), async (page) => {
-        await page.getByText("only where gateway.token is set").waitFor();
-        assert.equal(await page.getByLabel("Owners", { exact: true }).isDisabled(), true);
+        await page.getByText("only where the gateway has a token").waitFor();
+        assert.equal(await page.getByLabel("People who may do everything", { exact: true }).isDisabled(), true);
         await page.getByLabel("Search the settings").fill("log level");
-        await page.getByLabel("Level").selectOption("warn");
+        await page.getByLabel("How much is logged").selectOption("warn");
         await page.getByRole("button", { name: "Save", exact: true }).click();
         await page.getByText("Saved. It counts after a restart.").waitFor();
       });
@@ -239,13 +247,13 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
           const day = page
             .locator("section.pane-section")
             .filter({ has: page.getByRole("heading", { name: "Everything, each day" }) });
-          await day.getByLabel("Usd", { exact: true }).fill("5");
-          await day.getByLabel("Turns", { exact: true }).fill("");
+          await day.getByLabel("Cost a day", { exact: true }).fill("5");
+          await day.getByLabel("Messages a day", { exact: true }).fill("");
           await day.getByRole("button", { name: "Save 2 changes" }).click();
           await day.getByText("Saved. It counts now.").waitFor();
           await day.getByText("$0.00 of $5.00 used").waitFor();
           await assertAccessible(page);
-          await day.getByRole("button", { name: "Reset Usd to its default" }).click();
+          await day.getByRole("button", { name: "Reset Cost a day to its default" }).click();
           await day.getByText("$0.00 of $5.00 used").waitFor({ state: "detached" });
         },
         { context },
@@ -278,7 +286,7 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
         await page.getByRole("dialog").getByRole("button", { name: "Read it again" }).click();
         await page.getByText("Not saved yet.").waitFor({ state: "detached" });
         assert.equal(await text.inputValue(), "By hand.\n");
-        await page.getByLabel("Max tool iterations", { exact: true }).fill("7");
+        await page.getByLabel("Model calls for one message", { exact: true }).fill("7");
         await page.getByRole("button", { name: "Save", exact: true }).last().click();
         await page.getByText("Saved. It counts now.").waitFor();
       },

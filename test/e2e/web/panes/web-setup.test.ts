@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { describe } from "node:test";
+import type { Page } from "playwright-core";
 import { type FakeTelegram, startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { openAIConfig, startGateway, type TestGateway } from "../../../support/worlds/gateway.js";
-import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { browserOfBlock } from "../../../support/worlds/http/page-block.js";
+import { editLive, withSetting } from "../../../support/worlds/live-edit.js";
 import type { FakeModelServer, ScriptedAnswer } from "../../../support/worlds/model-script.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
@@ -46,14 +48,7 @@ async function connectTelegram(page: Page, { url }: FakeTelegram, token: string)
 }
 
 describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-
-  before(async () => {
-    browser = await openChromium();
-  });
-  after(async () => {
-    await browser?.close();
-  });
+  const browser = browserOfBlock();
 
   pageTest(
     "models: a wrong key is refused in place, the right one is in force, a second provider helps out",
@@ -62,9 +57,12 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
       await using second = await startProvider(["llama-3.1-8b-instant"], "The second one answers.");
       await using gateway = await startGateway({ config: {} });
       await withPage(
-        browser,
+        browser(),
         `${gateway.gateway.pageUrl}#/models`,
         async (page) => {
+          const other = await (await browser().newContext()).newPage();
+          await other.goto(gateway.gateway.pageUrl);
+          await other.locator(".first-steps").waitFor();
           await page.getByText("No provider is set up yet").waitFor();
           await page.getByRole("button", { name: "Add a provider" }).click();
           await page.locator("main").getByLabel("Search").fill("openai");
@@ -84,6 +82,15 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
           await page.getByRole("radio", { name: /^gpt-5-mini/ }).check();
           await page.getByRole("button", { name: "Use this model" }).click();
           await page.getByText("openai/gpt-5-mini answers from now on.").waitFor();
+          await other.locator(".chip.model", { hasText: "openai/gpt-5-mini" }).waitFor();
+          await other.locator(".first-steps").waitFor({ state: "detached" });
+          assert.equal(await other.locator(".chip.stand-in").isVisible(), false);
+          await editLive(gateway, (config) => withSetting(config, ["agents", "defaults", "model"], "openai/gpt-5"));
+          await other.locator(".chip.model", { hasText: /^openai\/gpt-5$/ }).waitFor();
+          await editLive(gateway, (config) =>
+            withSetting(config, ["agents", "defaults", "model"], "openai/gpt-5-mini"),
+          );
+          await other.context().close();
           assert.equal((await gateway.ask("hello")).response, "The first one answers.");
 
           await page.getByRole("button", { name: "Add a provider" }).click();
@@ -128,7 +135,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
     });
     await using gateway = await startGateway({ config: {} });
     await withPage(
-      browser,
+      browser(),
       `${gateway.gateway.pageUrl}#/models`,
       async (page) => {
         await page.getByRole("button", { name: "Add a provider" }).click();
@@ -159,7 +166,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
     await using telegram = await startFakeTelegram({ token: "4242:right" });
     await using gateway = await startGateway();
     await withPage(
-      browser,
+      browser(),
       gateway.gateway.pageUrl,
       async (page) => {
         await page.getByRole("heading", { name: "Choose who answers" }).waitFor();
@@ -192,7 +199,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
 
   pageTest("first run: who wants to wait chats with the stand-in, and is not asked again", async () => {
     await using gateway = await startGateway();
-    await withPage(browser, gateway.gateway.pageUrl, async (page) => {
+    await withPage(browser(), gateway.gateway.pageUrl, async (page) => {
       await page.getByRole("button", { name: "Not now" }).click();
       await page.getByRole("heading", { name: "What can I do for you?" }).waitFor();
       await page.reload();
@@ -213,7 +220,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
         config: { ...config, providers: { openai: { apiKey: key, apiBase: model.apiBase } } },
       });
       await withPage(
-        browser,
+        browser(),
         `${gateway.gateway.pageUrl}#/channels`,
         async (page) => {
           const card = page.getByRole("listitem", { name: "Telegram" });

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { describe } from "node:test";
+import type { Page } from "playwright-core";
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { openAIConfig, startGateway } from "../../../support/worlds/gateway.js";
 import { assertAccessible } from "../../../support/worlds/http/axe.js";
-import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { browserOfBlock } from "../../../support/worlds/http/page-block.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 import { zipOf } from "../../../support/zip.js";
 
@@ -39,21 +40,14 @@ function cardOf(page: Page, name: string) {
 }
 
 describe("skills on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-
-  before(async () => {
-    browser = await openChromium();
-  });
-  after(async () => {
-    await browser?.close();
-  });
+  const browser = browserOfBlock();
 
   pageTest(
     "a skill is written, refused while it is broken, tried in a new chat, switched off and deleted",
     async () => {
       await using t = await start();
       await withPage(
-        browser,
+        browser(),
         t.url,
         async (page) => {
           await cardOf(page, "weather").getByText("Comes with maxclaw").waitFor();
@@ -117,7 +111,7 @@ describe("skills on the web page", { timeout: 120_000, skip: withoutChromium() }
     await using t = await start();
     await t.put("tea", doc("Boil water."));
     await withPage(
-      browser,
+      browser(),
       `${t.url}/tea`,
       async (page) => {
         const text = page.getByLabel("The text of tea");
@@ -149,7 +143,7 @@ describe("skills on the web page", { timeout: 120_000, skip: withoutChromium() }
     await t.put("broken", "---\nname: [x\n---\nText.\n");
     await t.put("huge", "x".repeat(1_100_000));
     await withPage(
-      browser,
+      browser(),
       t.url,
       async (page) => {
         await cardOf(page, "broken")
@@ -171,7 +165,7 @@ describe("skills on the web page", { timeout: 120_000, skip: withoutChromium() }
   pageTest("a zip of the reader is installed, and replaces what is there only after a question", async () => {
     await using t = await start();
     await withPage(
-      browser,
+      browser(),
       t.url,
       async (page) => {
         await page.getByRole("button", { name: "Install" }).click();
@@ -211,7 +205,7 @@ describe("skills on the web page", { timeout: 120_000, skip: withoutChromium() }
 
   pageTest("changing a skill that comes with maxclaw makes a copy, and deleting that brings it back", async () => {
     await using t = await start();
-    await withPage(browser, `${t.url}/weather`, async (page) => {
+    await withPage(browser(), `${t.url}/weather`, async (page) => {
       await page.getByText("This one comes with maxclaw.").waitFor();
       const text = page.getByLabel("The text of weather");
       await text.fill(`${await text.inputValue()}\nSay it in Fahrenheit.\n`);

@@ -160,6 +160,25 @@ describe("the timeline on the web page", { timeout: 180_000, skip: withoutChromi
     }
   });
 
+  pageTest("a turn in which a person was asked is not offered to be played again, and says why", async () => {
+    const backend = await startBackend();
+    try {
+      await withPage(browser, backend.url, async (page) => {
+        await page.getByLabel("Message", { exact: true }).fill("ask me");
+        await page.keyboard.press("Enter");
+        await page.locator(".question-card").getByRole("button", { name: "08:32" }).click();
+        await page.getByText("Booked it.").first().waitFor();
+        await page.getByRole("button", { name: "What happened here" }).click();
+        await page.getByRole("link", { name: "ask me" }).click();
+        await page.getByText("In this turn a person was asked something, so it cannot be played again.").waitFor();
+        assert.equal(await page.getByRole("button", { name: "Play it again" }).count(), 0);
+        await page.getByRole("button", { name: "Continue from here in a new chat" }).first().waitFor();
+      });
+    } finally {
+      await backend.stop();
+    }
+  });
+
   pageTest("the head of a chat says how much of its context is used, by what, and when it is nearly full", async () => {
     let text = "ok";
     const backend = await startBackend({

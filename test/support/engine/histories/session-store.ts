@@ -3,7 +3,8 @@ import type { EmbeddedEngine } from "../../../../src/engine/embedded/embedded-en
 import { openEmbeddedEngine } from "../../../../src/engine/embedded/open.js";
 import { createSystemBus } from "../../../../src/events/bus/system-bus.js";
 import { createSessionFiles, type SessionFiles } from "../../../../src/sessions/file-names.js";
-import { SessionStore, type SessionStoreOptions } from "../../../../src/sessions/session-store.js";
+import { SessionStore } from "../../../../src/sessions/session-store.js";
+import type { SessionStoreOptions } from "../../../../src/sessions/store-options.js";
 import { keepLog } from "../../log.js";
 
 export interface OpenedStore extends AsyncDisposable {
@@ -24,13 +25,14 @@ export async function openStore(home: string, options: Partial<SessionStoreOptio
     publish: bus.asProducer().emit,
     instanceId: "gw_test",
     log,
+    now: () => (options.now?.() ?? new Date()).getTime(),
   });
   const store = new SessionStore({
     engine,
     bus: bus.asConsumer(),
     files,
     log,
-    recentSessions: () => engine.recentSessions(),
+    changed: { recentSessions: () => engine.recentSessions() },
     quietMs: 5,
     ...options,
   });

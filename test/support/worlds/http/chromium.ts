@@ -1,16 +1,32 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { findChromium } from "../needs.js";
+import { findChromium, findChromiumShell } from "../needs.js";
 
-/** The system's Chromium without a window, kept from calling anybody but the test's own server. */
-/** `names`: hosts of the test that are this machine. */
-export async function openChromium(
+/**
+ * The system's Chromium without a window, kept from calling anybody but the test's own server. Its shell where there is one:
+ * the same pages for two thirds of the time, without notifications and PDF files. `names`: hosts of the test that are this
+ * machine.
+ */
+export function openChromium(
   names: readonly string[] = [],
   more: readonly string[] = [],
 ): Promise<Browser & AsyncDisposable> {
+  return launch(findChromiumShell() ?? findChromium(), names, more);
+}
+
+/** With notifications and what shows PDF files. */
+export function openWholeChromium(): Promise<Browser & AsyncDisposable> {
+  return launch(findChromium(), [], []);
+}
+
+async function launch(
+  executablePath: string | undefined,
+  names: readonly string[],
+  more: readonly string[],
+): Promise<Browser & AsyncDisposable> {
   const browser = await chromium.launch({
-    executablePath: findChromium() ?? "chromium",
+    executablePath: executablePath ?? "chromium",
     headless: true,
     args: [
       "--no-sandbox",

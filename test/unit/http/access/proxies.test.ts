@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { networkIn } from "../../../../src/config/site-values.js";
+import { networkIn } from "../../../../src/util/network/networks.js";
 import { refusedUpgrade } from "../../../support/worlds/http/http-clients.js";
 import { openTestServer, rawRequest, type TestServer } from "../../../support/worlds/http/http-server.js";
 

@@ -153,6 +153,35 @@ test("a device that is signed out loses its connections at once, and no other do
   assert.equal(await statusWith(served, kept.cookie), 401);
 });
 
+test("a device that somebody has signed out is told so, after a restart and with another token too; one that stayed away is not", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const records = memoryRecords();
+  const open = (more: string) => {
+    const devices = memoryDevices({ now: () => now, token: `${token}${more}` }, records);
+    return openTestServer({ token: `${token}${more}` }, { devices });
+  };
+  const codeFor = async (served: TestServer, { cookie: [name = "", secret = ""] }: { readonly cookie: string[] }) => {
+    const cookie = `maxclaw-${served.server.port}=${secret}`;
+    assert.ok(name.startsWith("maxclaw-"));
+    const answer = await fetch(`${served.url}/api/status`, { headers: { cookie } });
+    return [answer.status, ((await answer.json()) as { code?: string }).code];
+  };
+  const asParts = ({ cookie, id }: SignedIn) => ({ id, cookie: cookie.split("=") });
+  await using first = await open("");
+  const [left, away] = [asParts(await signIn(first)), asParts(await signIn(first))];
+  const headers = { authorization: `Bearer ${token}` };
+  assert.equal((await fetch(`${first.url}/api/devices/${left.id}`, { method: "DELETE", headers })).status, 200);
+  assert.deepEqual(await codeFor(first, left), [401, "signed_out"]);
+  await using restarted = await open("");
+  assert.deepEqual(await codeFor(restarted, left), [401, "signed_out"]);
+  assert.deepEqual(await codeFor(restarted, { cookie: ["maxclaw-1", "A".repeat(43)] }), [401, "unauthorized"]);
+  now += 91 * 86_400_000;
+  assert.deepEqual(await codeFor(restarted, away), [401, "unauthorized"], "its days are over");
+  await using changed = await open("-changed");
+  assert.deepEqual(await codeFor(changed, left), [401, "signed_out"]);
+  assert.ok(!JSON.stringify(records.list()).includes(left.cookie[1] ?? ""), "only a hash is kept");
+});
+
 test("a device is renamed; the pages of others and names without a letter change nothing", async () => {
   await using served = await openTestServer({ token });
   const { cookie, id } = await signIn(served);

@@ -68,6 +68,11 @@ export function textOf(setting: Setting): string {
   return kind === "json" ? JSON.stringify(value, undefined, 2) : String(value);
 }
 
+/** Whether something in it is hidden. */
+export function hasStars(value: unknown): boolean {
+  return JSON.stringify(value ?? "").includes("********");
+}
+
 /** The default, for people; empty where there is none. */
 export function defaultOf({ schema }: Setting): string {
   const { default: usual } = schema;

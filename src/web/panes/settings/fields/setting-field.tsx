@@ -1,13 +1,12 @@
 import { useId } from "preact/hooks";
 import type { Setting } from "../all-settings.js";
-import { defaultOf, kindOf, optionsIn } from "./field-kind.js";
+import { defaultOf, hasStars, kindOf, optionsIn } from "./field-kind.js";
 import { fieldWords, nameIn } from "./words.js";
 
 const { t } = fieldWords;
 
 export interface SettingFieldProps {
   readonly setting: Setting;
-  readonly label: string;
   /** What is in the field now. */
   readonly text: string;
   readonly isChanged: boolean;
@@ -27,7 +26,8 @@ interface Ids {
 
 /** One setting: its control, what it means, where its value comes from, and when a change counts. */
 export function SettingField(props: SettingFieldProps) {
-  const { setting, label, isChanged, isFixed, problem, reset, text } = props;
+  const { setting, isChanged, isFixed, problem, reset, text } = props;
+  const { label, meaning, name } = setting;
   const id = useId();
   const kind = kindOf(setting);
   const isOff = isFixed || setting.locked !== undefined;
@@ -46,10 +46,14 @@ export function SettingField(props: SettingFieldProps) {
       </div>
       <Control {...props} kind={kind} ids={ids} isOff={isOff} text={text} />
       <div id={`${id}-about`} class="setting-about">
-        <p>
-          <Prose text={setting.meaning} />
+        {isSaid(meaning, label) ? undefined : (
+          <p>
+            <Prose text={meaning} />
+          </p>
+        )}
+        <p class="field-hint">
+          {hintsOf(setting, props.isDue).join(" ")} <code title={t("inTheFile")}>{name}</code>
         </p>
-        <p class="field-hint">{hintsOf(setting, props.isDue).join(" ")}</p>
         {problem === undefined ? undefined : (
           <p class="problem-text" role="alert">
             {problem}
@@ -58,6 +62,11 @@ export function SettingField(props: SettingFieldProps) {
       </div>
     </div>
   );
+}
+
+/** Nothing is said twice. */
+function isSaid(meaning: string, label: string): boolean {
+  return meaning.replace(/[.。]$/, "") === label;
 }
 
 function Control({
@@ -76,7 +85,8 @@ function Control({
   switch (kind) {
     case "switch":
       return (
-        <span class="switch">
+        // A label of its own: a thumb meets the word beside it too.
+        <label class="switch" for={ids.id}>
           <input
             {...ids}
             type="checkbox"
@@ -87,7 +97,7 @@ function Control({
             onChange={({ currentTarget }) => set(String(currentTarget.checked))}
           />
           <span aria-hidden="true">{t(text === "true" ? "on" : "off")}</span>
-        </span>
+        </label>
       );
     case "choice":
       return (
@@ -143,7 +153,7 @@ function hintsOf(setting: Setting, isDue: boolean): readonly string[] {
   if (kind === "list") hints.push(t("lines"));
   if (kind === "map") hints.push(t("pairs"));
   if (kind === "json") hints.push(t("asText"));
-  if (isSecret && kind !== "secret") hints.push(t("stars"));
+  if (kind !== "secret" && (isSecret || hasStars(value))) hints.push(t("stars"));
   if (locked === undefined) hints.push(t(isDue ? "waiting" : effect === "now" ? "now" : "afterRestart"));
   else hints.push(t(locked === "token" ? "lockedToken" : "lockedFile"));
   if (source === "environment" && value !== undefined) hints.push(t("wins", { name: variables[0]?.name ?? "" }));

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { findLogEnd } from "../engine/embedded/damage/log-end.js";
-import type { LiveRecords } from "../engine/embedded/state.js";
-import { readDocument, shownSequence } from "../sessions/document/document-file.js";
-import { logSuffix } from "../sessions/file-names.js";
-import type { GatewayFiles } from "./events.js";
-import { namesIn } from "./files.js";
+import { findLogEnd } from "../../engine/embedded/damage/log-end.js";
+import type { LiveRecords } from "../../engine/embedded/state.js";
+import { readDocument, shownSequence } from "../../sessions/document/document-file.js";
+import { logSuffix } from "../../sessions/file-names.js";
+import type { GatewayFiles } from "../events.js";
+import { namesIn } from "../files.js";
 
 const documentName = /^[^.].*\.json$/;
 

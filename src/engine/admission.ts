@@ -1,4 +1,4 @@
-import { EngineError } from "../../../errors.js";
+import { EngineError } from "../errors.js";
 
 interface AdmissionLimits {
   /** Accepts on their way to the disk. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { networkIn } from "../../config/site-values.js";
+import { networkIn } from "./networks.js";
 
 /** Who asks, and for which address. */
 export interface Source {

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { contentPart } from "../events/content.js";
-import { roleOf } from "../sessions/document/document-line.js";
-import { type ExportFormat, exportOf, type SessionExport } from "../sessions/document/export.js";
+import { contentPart } from "../../events/content.js";
+import { roleOf } from "../../sessions/document/document-line.js";
+import { type ExportFormat, exportOf, type SessionExport } from "../../sessions/document/export.js";
 
-export type { ExportFormat, SessionExport } from "../sessions/document/export.js";
+export type { ExportFormat, SessionExport } from "../../sessions/document/export.js";
 
 const exported = z.looseObject({
   key: z.string(),

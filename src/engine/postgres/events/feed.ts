@@ -1,0 +1,180 @@
+import type { EventDraft, GatewayEvent, StoredEvent } from "../../../events/event.js";
+import type { Logger } from "../../../log.js";
+import { InOrder } from "../../../util/async/in-order.js";
+import { timeOf, toEvent } from "../../to-event.js";
+import type { Database } from "../sql/database.js";
+import type { EventTable } from "./event-table.js";
+
+const pageSize = 500;
+
+interface Session {
+  /** The number of the last stored event that was published here. Undefined: nothing is known yet. */
+  published: number | undefined;
+  /** Unix ms of the newest event, those that are not stored included. */
+  time: number;
+}
+
+export interface FeedOptions {
+  readonly database: Database;
+  readonly table: EventTable;
+  readonly instanceId: string;
+  readonly publish: (event: GatewayEvent) => void;
+  /** Takes an event that is never stored to the other nodes. */
+  readonly tell: (event: GatewayEvent) => void;
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+/** Publishes the events of all nodes here: each stored one once, and each session's in order. */
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #sessions = new Map<string, Session>();
+  /** What is done in a session, one after the other. */
+  readonly #steps = new InOrder<string>();
+  /** What could not be read yet. */
+  readonly #missed = new Map<string, number>();
+  /** What was stored before this moment is not published here. */
+  #opened = "";
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  async open(): Promise<void> {
+    const [row] = await this.#options.database.query<{ snapshot: string }>(
+      "SELECT pg_current_snapshot()::text AS snapshot",
+    );
+    this.#opened = row?.snapshot ?? "";
+  }
+
+  /** Does something in a session after everything that was begun in it before. */
+  inOrder<T>(sessionKey: string, step: () => Promise<T>): Promise<T> {
+    return this.#steps.run(step, sessionKey);
+  }
+
+  /** Unix ms for an event that is stored now. */
+  timeOf(sessionKey: string, draft: Pick<EventDraft, "at">): number {
+    return Math.max(timeOf(draft, this.#options.now()), this.#session(sessionKey).time);
+  }
+
+  /** An event of this moment will come: those after it are not older. */
+  stamp(sessionKey: string): void {
+    this.#session(sessionKey).time = this.timeOf(sessionKey, {});
+  }
+
+  /** Publishes what this node has stored, and whatever others have stored before it. Within a step of the session. */
+  async stored(sessionKey: string, added: readonly StoredEvent[]): Promise<void> {
+    const [first] = added;
+    if (first === undefined) return;
+    const session = await this.#known(sessionKey, first.seq);
+    if (session.published !== first.seq - 1) return await this.#catchUp(sessionKey);
+    for (const event of added) this.#emit(session, event);
+  }
+
+  /** Another node has stored events up to this number. */
+  seen(sessionKey: string, seq: number): void {
+    const { published } = this.#session(sessionKey);
+    if (published !== undefined && published >= seq) return;
+    void this.inOrder(sessionKey, () => this.#catchUp(sessionKey)).catch((error: unknown) => {
+      // The next look at the database finds them as well.
+      this.#options.log.debug("events of another node could not be read yet", { session: sessionKey, error });
+      this.#missed.set(sessionKey, seq);
+    });
+  }
+
+  /** Tries again what could not be read. */
+  retryMissed(): void {
+    for (const [sessionKey, seq] of this.#missed) {
+      this.#missed.delete(sessionKey);
+      this.seen(sessionKey, seq);
+    }
+  }
+
+  /** Publishes an event of this node that is never stored, with the time of `stamp`. Within a step of the session. */
+  async unstored(sessionKey: string, draft: EventDraft): Promise<void> {
+    const session = await this.#known(sessionKey, undefined);
+    const { instanceId } = this.#options;
+    const event = toEvent(draft, {
+      sessionKey,
+      seq: null,
+      afterSeq: session.published ?? 0,
+      time: session.time,
+      instanceId,
+    });
+    this.#publish(event);
+    this.#options.tell(event);
+  }
+
+  /** The same for one that another node has published. */
+  async unstoredElsewhere(event: GatewayEvent): Promise<void> {
+    const { session_key: sessionKey, after_seq: afterSeq = 0, delta_index: index } = event;
+    await this.inOrder(sessionKey, async () => {
+      const session = await this.#known(sessionKey, undefined);
+      if ((session.published ?? 0) < afterSeq) await this.#catchUp(sessionKey);
+      const published = session.published ?? 0;
+      // The pieces of an answer are worth nothing behind what was stored after them: the whole of it.
+      if (published > afterSeq && index !== undefined) return;
+      session.time = Math.max(session.time, Date.parse(event.timestamp));
+      this.#publish(published > afterSeq ? Object.freeze({ ...event, after_seq: published }) : event);
+    });
+  }
+
+  /** Resolves once nothing is being published. */
+  async settled(): Promise<void> {
+    await this.#steps.settled();
+  }
+
+  #session(sessionKey: string): Session {
+    let session = this.#sessions.get(sessionKey);
+    if (session === undefined) {
+      session = { published: undefined, time: 0 };
+      this.#sessions.set(sessionKey, session);
+    }
+    return session;
+  }
+
+  /** `first`: this node has just stored this number. */
+  async #known(sessionKey: string, first: number | undefined): Promise<Session> {
+    const session = this.#session(sessionKey);
+    if (session.published !== undefined) return session;
+    session.published = first === 1 ? 0 : await this.#publishedBefore(sessionKey);
+    return session;
+  }
+
+  /** The last number that was there when this node began. */
+  async #publishedBefore(sessionKey: string): Promise<number> {
+    const { database } = this.#options;
+    // Numbers are in the order of the commits, so what came later is at the end.
+    const [row] = await database.query<{ seq: number }>(
+      `SELECT coalesce((SELECT seq FROM @events WHERE session = $1 AND pg_visible_in_snapshot(xid, $2::pg_snapshot)
+         ORDER BY seq DESC LIMIT 1), deleted)::float8 AS seq FROM @sessions WHERE key = $1`,
+      [sessionKey, this.#opened],
+    );
+    return row?.seq ?? 0;
+  }
+
+  async #catchUp(sessionKey: string): Promise<void> {
+    const { database, table } = this.#options;
+    const session = await this.#known(sessionKey, undefined);
+    for (let hasMore = true; hasMore; ) {
+      const range = { afterSeq: session.published ?? 0, limit: pageSize };
+      const page = await table.read(database, sessionKey, range);
+      for (const event of page.events) this.#emit(session, event);
+      ({ hasMore } = page);
+    }
+  }
+
+  #emit(session: Session, event: StoredEvent): void {
+    session.published = event.seq;
+    session.time = Math.max(session.time, Date.parse(event.timestamp));
+    this.#publish(event);
+  }
+
+  #publish(event: GatewayEvent): void {
+    try {
+      this.#options.publish(event);
+    } catch (error) {
+      this.#options.log.error("publishing an event failed; it is stored all the same", { type: event.type, error });
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import { EngineError } from "../../errors.js";
+import { EventTable } from "./events/event-table.js";
+import { Feed } from "./events/feed.js";
+import { type Signal, Signals } from "./events/signals.js";
+import { Transient } from "./events/transient.js";
+import { Accepting } from "./lanes/accepting.js";
+import { Counts } from "./lanes/counts.js";
+import { Jobs } from "./lanes/jobs.js";
+import { Lanes } from "./lanes/lanes.js";
+import { toStoredWork, WorkTable } from "./lanes/work-table.js";
+import { Leases } from "./leases.js";
+import type { Boss, BossDb } from "./modules.js";
+import type { Node } from "./node.js";
+import type { PostgresEngineOptions } from "./options.js";
+import { PostgresEngine } from "./postgres-engine.js";
+import { Records } from "./records.js";
+import { Database } from "./sql/database.js";
+import { toFault } from "./sql/faults.js";
+import { GuardedDb } from "./sql/guarded-db.js";
+import { migrate } from "./sql/migrate.js";
+import { Watch } from "./watch.js";
+
+const defaults = { claimMs: 10_000, renewMs: 2000, pollMs: 1000, deafPollMs: 500, graceMs: 5000, leaseMs: 10_000 };
+
+type Timing = typeof defaults;
+
+interface Opening {
+  readonly options: PostgresEngineOptions;
+  readonly schema: string;
+  readonly channel: string;
+  readonly timing: Timing;
+  readonly database: Database;
+  /** How long until it is looked again for what may have been missed. */
+  readonly pollMs: () => number;
+}
+
+/**
+ * Opens this node's part of the engine that lives in a database. Creates or updates the tables where they are missing or older.
+ *
+ * @throws {EngineError} `persistence` when the database cannot be reached or refuses; `corrupt` when the schema is of a newer
+ *   program, or of another cluster
+ */
+export async function openPostgresEngine(options: PostgresEngineOptions): Promise<PostgresEngine> {
+  const { modules, url, schema = "maxclaw", connections = 10, log } = options;
+  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema))
+    throw new EngineError(`"${schema}" cannot be the schema: use small letters, digits and _, 40 at most`, {
+      kind: "corrupt",
+    });
+  const onChange = (isWritable: boolean): void => {
+    if (isWritable) log.info("the database takes writes again");
+    else log.error(`the database takes no writes: ${database.refusal}`);
+  };
+  const timing = { ...defaults, ...options.timing };
+  const idleMs = timing.claimMs / 2;
+  const database: Database = new Database({ pg: modules.pg, url, schema, connections, idleMs, onChange });
+  let signals: Signals | undefined;
+  const pollMs = (): number => (signals?.isListening === true ? timing.pollMs : timing.deafPollMs);
+  const opening = { options, schema, channel: `maxclaw_${schema}`, timing, database, pollMs };
+  try {
+    const clusterId = await migrate(database, { schema, clusterId: options.clusterId });
+    const jobs = await openJobs(opening);
+    const lanes = new Lanes({ deadMs: 3 * timing.renewMs, claimMs: timing.claimMs, pollMs, log });
+    const node = createNode(opening, { jobs, lanes }, () => transient);
+    const watch = new Watch(node, lanes, options.instanceId, { ...timing, pollMs });
+    signals = createSignals(opening, node, { lanes, leases: () => leases, transient: () => transient, watch });
+    const transient: Transient = new Transient(signals, log, (event) => {
+      void node.feed.unstoredElsewhere(event).catch((error: unknown) => log.debug("an event was not shown", { error }));
+    });
+    const leases: Leases = new Leases({
+      ...{ database, holder: options.instanceId, channel: opening.channel, leaseMs: timing.leaseMs, pollMs, log },
+    });
+    await node.feed.open();
+    await lanes.open(database);
+    await watch.open();
+    const listening = signals;
+    return new PostgresEngine(node, {
+      ...{ clusterId, nodeId: options.instanceId, channel: opening.channel, leases, lanes },
+      accepting: new Accepting(node, options.limits ?? {}),
+      async stop() {
+        await transient.close();
+        await Promise.all([watch.close(), listening.close()]);
+        await jobs.close();
+      },
+    });
+  } catch (error) {
+    await signals?.close();
+    await database.close();
+    throw toFault(error, `The engine's database cannot be used`);
+  }
+}
+
+async function openJobs({ options, schema, database, timing }: Opening): Promise<Jobs> {
+  const { log, modules, instanceId } = options;
+  const open = (db: BossDb, migrate: boolean): Boss => {
+    const boss = new modules.boss.PgBoss({
+      ...{ db, schema, migrate, supervise: false, schedule: false, reindex: false, createSchema: false },
+      superviseIntervalSeconds: 1,
+      monitorIntervalSeconds: 1,
+    });
+    boss.on("error", ({ message }) => log.debug("pg-boss could not do something", { message }));
+    boss.on("warning", ({ message }) => log.warn(`the queues in the database: ${message}`));
+    return boss;
+  };
+  const guarded = new GuardedDb(database, instanceId, timing);
+  const jobs = new Jobs(open(database.db, true), open(guarded, false), guarded);
+  await jobs.open(timing.claimMs);
+  if (timing.claimMs < 10_000)
+    await database.query("UPDATE @queue SET heartbeat_seconds = $1", [Math.ceil(timing.claimMs / 1000)]);
+  return jobs;
+}
+
+function createNode(
+  { options, channel, database }: Opening,
+  { jobs, lanes }: { readonly jobs: Jobs; readonly lanes: Lanes },
+  transient: () => Transient,
+): Node {
+  const { instanceId, log, publish, now = Date.now, onBoundary: boundary = () => {} } = options;
+  const told = { channel, instanceId };
+  const events = new EventTable({ ...told, log });
+  return {
+    ...{ database, jobs, lanes, events, now, boundary, log },
+    work: new WorkTable({ ...told, jobs }),
+    records: new Records(database, told),
+    feed: new Feed({
+      database,
+      table: events,
+      instanceId,
+      publish,
+      now,
+      log,
+      tell: (event) => transient().tell(event),
+    }),
+    counts: new Counts(),
+  };
+}
+
+/** Does what the other nodes tell. */
+function createSignals(
+  { options, channel, database }: Opening,
+  node: Node,
+  parts: {
+    readonly lanes: Lanes;
+    readonly leases: () => Leases;
+    readonly transient: () => Transient;
+    readonly watch: Watch;
+  },
+): Signals {
+  const { modules, url, instanceId: nodeId, log } = options;
+  const notYet = (error: unknown): void => log.debug("what another node told is seen later", { error });
+  const onSignal = (signal: Signal): void => {
+    const { e, w, q, l, d, r } = signal;
+    if (e !== undefined) node.feed.seen(...e);
+    if (w !== undefined) void seeWork(node, parts.lanes, w).catch(notYet);
+    if (q === "inbound" || q === "outbound") parts.lanes.wake(q);
+    if (l !== undefined) parts.leases().wake(l);
+    if (d !== undefined) parts.lanes.fenceSession(d);
+    if (r !== undefined) void node.records.refresh(...r).catch(notYet);
+    parts.transient().take(signal);
+  };
+  return new Signals({
+    ...{ pg: modules.pg, url, channel, nodeId, sql: database, log, onSignal },
+    onListening: () => parts.watch.soon(),
+  });
+}
+
+async function seeWork(
+  { work, database }: Node,
+  lanes: Lanes,
+  [name, key, id]: readonly [string, string, string],
+): Promise<void> {
+  const queue = name === "outbound" ? name : "inbound";
+  const row = lanes.isHeard(queue, key) ? await work.one(database, queue, id) : undefined;
+  if (row === undefined) lanes.wake(queue);
+  else lanes.accepted(toStoredWork(row));
+}

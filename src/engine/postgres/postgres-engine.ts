@@ -1,0 +1,247 @@
+import { EngineError } from "../../errors.js";
+import type { EventDraft, StoredEvent } from "../../events/event.js";
+import { linked } from "../../util/async/linked.js";
+import { settledWithin } from "../../util/async/within.js";
+import type {
+  Acceptance,
+  AcceptOptions,
+  AppendOptions,
+  ConsumeOptions,
+  Cursor,
+  Engine,
+  EngineMeasures,
+  EngineStatus,
+  Handler,
+  Lease,
+  LedgerEntry,
+  LongLane,
+  QueueName,
+  StoredWork,
+  Work,
+} from "../engine.js";
+import { readLedger } from "./events/ledger.js";
+import { signalSql } from "./events/signals.js";
+import type { Accepting } from "./lanes/accepting.js";
+import { DeadLetters } from "./lanes/dead-letters.js";
+import { announce, append, giveBack } from "./lanes/delivery.js";
+import type { Lanes } from "./lanes/lanes.js";
+import { findLongLanes } from "./lanes/long-lanes.js";
+import { toStoredWork } from "./lanes/work-table.js";
+import type { Leases } from "./leases.js";
+import type { Node } from "./node.js";
+
+const settleMs = 5000;
+/** For a database that does not answer. */
+const farewellMs = 3000;
+
+export interface EngineFacts {
+  readonly clusterId: string;
+  readonly nodeId: string;
+  readonly channel: string;
+  readonly accepting: Accepting;
+  readonly leases: Leases;
+  readonly lanes: Lanes;
+  /** Ends what the node does by itself. */
+  readonly stop: () => Promise<void>;
+}
+
+/** The engine of one node of many that share a database. */
+export class PostgresEngine implements Engine {
+  readonly #node: Node;
+  readonly #facts: EngineFacts;
+  readonly #closing = new AbortController();
+  readonly #consuming = new Set<Promise<void>>();
+  #isClosed = false;
+  #closed: Promise<void> | undefined;
+  readonly records: Engine["records"];
+  readonly dead: Engine["dead"];
+
+  constructor(node: Node, facts: EngineFacts) {
+    this.#node = node;
+    this.#facts = facts;
+    this.dead = new DeadLetters(node);
+    this.records = { open: async (kind) => await this.#opened().records.open(kind) };
+  }
+
+  get nodeId(): string {
+    return this.#facts.nodeId;
+  }
+
+  /** Names what the schema belongs to: the same for all nodes, and for as long as the schema exists. */
+  get clusterId(): string {
+    return this.#facts.clusterId;
+  }
+
+  async accept<Q extends QueueName>(work: Work<Q>, options: AcceptOptions): Promise<Acceptance> {
+    this.#assertRunning();
+    return await this.#facts.accepting.accept(work, options, () => this.#assertRunning());
+  }
+
+  async refuse(work: Work<"inbound">, cursor?: Cursor): Promise<boolean> {
+    this.#opened();
+    return await this.#facts.accepting.refuse(work, cursor);
+  }
+
+  async consume<Q extends QueueName>(
+    queue: Q,
+    options: ConsumeOptions,
+    handler: Handler<Q>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.#assertRunning();
+    using scope = linked(signal);
+    const stop = (): void => scope.abort(closedError());
+    this.#closing.signal.addEventListener("abort", stop, { once: true });
+    // The queue decides what the handler gets, which a plain union does not show to the compiler.
+    const done = this.#facts.lanes.consume(this.#node, queue, options, handler as Handler<QueueName>, scope.signal);
+    this.#consuming.add(done);
+    try {
+      await done;
+    } finally {
+      this.#consuming.delete(done);
+      this.#closing.signal.removeEventListener("abort", stop);
+    }
+  }
+
+  async append(
+    sessionKey: string,
+    events: readonly EventDraft[],
+    options: AppendOptions,
+  ): Promise<readonly StoredEvent[]> {
+    return await append(this.#opened(), sessionKey, events, options);
+  }
+
+  async announce(sessionKey: string, event: EventDraft): Promise<void> {
+    await announce(this.#opened(), sessionKey, event);
+  }
+
+  async events(
+    sessionKey: string,
+    range: { readonly afterSeq: number; readonly limit: number },
+  ): Promise<{ readonly events: readonly StoredEvent[]; readonly hasMore: boolean }> {
+    const { events, database } = this.#opened();
+    return await events.read(database, sessionKey, range);
+  }
+
+  async lastSequence(sessionKey: string): Promise<number> {
+    const { events, database } = this.#opened();
+    return await events.lastSequence(database, sessionKey);
+  }
+
+  async waiting<Q extends QueueName>(queue: Q, key: string): Promise<readonly StoredWork<Q>[]> {
+    const { work, database } = this.#opened();
+    // The queue decides the kind of body, which a plain union does not show to the compiler.
+    return (await work.lane(database, queue, key)).map((row) => toStoredWork(row) as StoredWork<Q>);
+  }
+
+  async longLanes(least: number): Promise<readonly LongLane[]> {
+    return await findLongLanes(this.#opened().database, least);
+  }
+
+  async deleteSession(sessionKey: string): Promise<void> {
+    const { database, work, counts, feed } = this.#opened();
+    const { channel, nodeId, lanes } = this.#facts;
+    const change = counts.begin();
+    let gone: Readonly<Record<string, number>> = {};
+    try {
+      gone = await feed.inOrder(sessionKey, () =>
+        database.transaction(async (tx) => {
+          await tx.query("UPDATE @sessions SET deleted = seq, xid = pg_current_xact_id() WHERE key = $1", [sessionKey]);
+          await tx.query("DELETE FROM @events WHERE session = $1", [sessionKey]);
+          const removed = await work.removeSession(tx, sessionKey);
+          const dead = await tx.query("DELETE FROM @dead WHERE session = $1 RETURNING 1", [sessionKey]);
+          const told = signalSql("$1", "json_build_object('n', $2::text, 'd', $3::text)");
+          await tx.query(`SELECT ${told}`, [channel, nodeId, sessionKey]);
+          return { ...removed, dead: -dead.length };
+        }),
+      );
+    } finally {
+      change.end(gone);
+    }
+    lanes.fenceSession(sessionKey);
+  }
+
+  async cursor(name: string): Promise<string | undefined> {
+    const [row] = await this.#opened().database.query<{ value: string }>("SELECT value FROM @cursors WHERE name = $1", [
+      name,
+    ]);
+    return row?.value;
+  }
+
+  async lease(name: string, signal: AbortSignal): Promise<Lease> {
+    this.#assertRunning();
+    return await this.#facts.leases.take(name, signal);
+  }
+
+  /** Every session that has events, and up to where they reach. */
+  async lastSequences(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#opened().database.query<{ key: string; seq: number }>(
+      "SELECT key, seq::float8 FROM @sessions WHERE seq > deleted",
+    );
+    return new Map(rows.map(({ key, seq }) => [key, seq]));
+  }
+
+  async ledger(): Promise<readonly LedgerEntry[]> {
+    return await readLedger(this.#opened().database);
+  }
+
+  status(): EngineStatus {
+    const { database, counts } = this.#node;
+    const { inbound, outbound, dead } = counts.current;
+    return {
+      writable: database.refusal === undefined,
+      ...(database.refusal === undefined ? {} : { reason: database.refusal }),
+      inboundWaiting: inbound,
+      outboundWaiting: outbound,
+      deadLetters: dead,
+      syncs: database.commits,
+    };
+  }
+
+  measures(): EngineMeasures {
+    const { database, counts } = this.#node;
+    return { oldest: counts.current.oldest, syncSeconds: database.commitSeconds.read() };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const { accepting, leases, lanes, stop } = this.#facts;
+    const { feed, database } = this.#node;
+    this.#closing.abort();
+    accepting.close(closedError());
+    const left = leases.close(closedError());
+    await settledWithin(Promise.allSettled(this.#consuming), { ms: settleMs });
+    this.#isClosed = true;
+    const held = lanes.held();
+    lanes.fenceAll();
+    await settledWithin(Promise.all([left, this.#giveBack(held)]), { ms: farewellMs });
+    await stop();
+    await settledWithin(feed.settled(), { ms: farewellMs });
+    await settledWithin(database.query("DELETE FROM @nodes WHERE id = $1", [this.nodeId]), { ms: farewellMs });
+    await settledWithin(database.close(), { ms: farewellMs });
+  }
+
+  /** What handlers have not ended in time was not ended by a crash: another node goes on with it at once. */
+  async #giveBack(held: ReturnType<Lanes["held"]>): Promise<void> {
+    for (const attempt of held) await giveBack(this.#node, attempt, 0).catch(() => undefined);
+  }
+
+  /** What was begun may be written until it has settled. */
+  #opened(): Node {
+    if (this.#isClosed) throw closedError();
+    return this.#node;
+  }
+
+  /** Nothing is begun any more. */
+  #assertRunning(): void {
+    if (this.#closing.signal.aborted) throw closedError();
+  }
+}
+
+function closedError(): EngineError {
+  return new EngineError("The engine is closed", { kind: "closed" });
+}

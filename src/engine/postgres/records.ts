@@ -1,0 +1,231 @@
+import { InOrder } from "../../util/async/in-order.js";
+import { deepFreeze } from "../../util/deep-freeze.js";
+import type { Count, Records as RecordView } from "../engine.js";
+import { frozenCopy } from "../frozen-copy.js";
+import { signalSql } from "./events/signals.js";
+import type { Database, Sql } from "./sql/database.js";
+
+/** A record as it is in its row; without a value it was deleted. */
+export interface RecordRow {
+  readonly kind: string;
+  readonly id: string;
+  readonly value: string | null;
+  readonly version: number;
+  readonly position: number;
+}
+
+const columns = "kind, id, value, version::float8, position::float8";
+const stamp = "version = nextval('@changes'), changed = now(), xid = pg_current_xact_id()";
+/** One that was deleted and comes back is the newest. */
+const place = "position = CASE WHEN r.value IS NULL THEN nextval('@positions') ELSE r.position END";
+
+const putSql = `INSERT INTO @records AS r (kind, id, value) VALUES ($1, $2, $3)
+  ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value, ${place}, ${stamp}`;
+const deleteSql = `UPDATE @records r SET value = NULL, ${stamp} WHERE kind = $1 AND id = $2`;
+const countSql = `INSERT INTO @records AS r (kind, id, value) VALUES ($1, $2, $3)
+  ON CONFLICT (kind, id) DO UPDATE SET ${place}, ${stamp}, value = (
+    SELECT coalesce(r.value, '{}')::jsonb || jsonb_object_agg(a.key, a.value::numeric
+      + CASE WHEN jsonb_typeof(coalesce(r.value, '{}')::jsonb -> a.key) = 'number'
+        THEN (coalesce(r.value, '{}')::jsonb ->> a.key)::numeric ELSE 0 END)
+    FROM jsonb_each_text($3::jsonb) a)::text`;
+const returning = `RETURNING ${columns.replaceAll(/(^|, )/g, "$1r.")}`;
+
+interface Held {
+  readonly value: unknown;
+  readonly version: number;
+  readonly position: number;
+}
+
+/** The views of records that are open on this node. */
+export class Records {
+  readonly #database: Database;
+  readonly #told: { readonly channel: string; readonly instanceId: string };
+  readonly #views = new Map<string, { readonly view: View; readonly filled: Promise<void> }>();
+  readonly #reading = new InOrder<string>();
+
+  constructor(database: Database, told: { readonly channel: string; readonly instanceId: string }) {
+    this.#database = database;
+    this.#told = told;
+  }
+
+  async open(kind: string): Promise<RecordView> {
+    let known = this.#views.get(kind);
+    if (known === undefined) {
+      const view = new View(kind, (sql, values) => this.#change(sql, values), this.#database);
+      const opened = { view, filled: this.#fill(view, kind) };
+      known = opened;
+      this.#views.set(kind, opened);
+      opened.filled.catch(() => this.#views.delete(kind));
+    }
+    await known.filled;
+    return known.view;
+  }
+
+  /** Takes over what a look at the database has found. */
+  take(rows: readonly RecordRow[]): void {
+    for (const row of rows) this.#views.get(row.kind)?.view.take(row);
+  }
+
+  /** Another node has changed a record. */
+  async refresh(kind: string, id: string): Promise<void> {
+    if (!this.#views.has(kind)) return;
+    await this.#reading.run(
+      async () =>
+        this.take(
+          await this.#database.query<RecordRow>(`SELECT ${columns} FROM @records WHERE kind = $1 AND id = $2`, [
+            kind,
+            id,
+          ]),
+        ),
+      kind,
+    );
+  }
+
+  /** Adds counts in a transaction. What it gives is to be taken once that is committed. */
+  async count(sql: Sql, counts: readonly Count[]): Promise<readonly RecordRow[]> {
+    const rows: RecordRow[] = [];
+    for (const { kind, id, add } of merged(counts))
+      rows.push(...(await sql.query<RecordRow>(`${countSql} ${returning}`, [kind, id, JSON.stringify(add)])));
+    return rows;
+  }
+
+  /** One statement that changes a record, with its notification. Gives the row, if there is one now. */
+  async #change(sql: string, values: readonly unknown[]): Promise<RecordRow | undefined> {
+    const { channel, instanceId } = this.#told;
+    const at = values.length;
+    const told = signalSql(
+      `$${at + 1}`,
+      `json_build_object('n', $${at + 2}::text, 'r', json_build_array(r.kind, r.id))`,
+    );
+    const [row] = await this.#database.write<RecordRow>(
+      `WITH r AS (${sql} RETURNING r.*) SELECT ${columns}, ${told} FROM r`,
+      [...values, channel, instanceId],
+    );
+    return row;
+  }
+
+  async #fill(view: View, kind: string): Promise<void> {
+    for (const row of await this.#database.query<RecordRow>(
+      `SELECT ${columns} FROM @records WHERE kind = $1 AND value IS NOT NULL`,
+      [kind],
+    ))
+      view.take(row);
+  }
+}
+
+type ChangeRow = (sql: string, values: readonly unknown[]) => Promise<RecordRow | undefined>;
+
+/** The records of one kind, as this node knows them. */
+class View implements RecordView {
+  readonly #kind: string;
+  readonly #change: ChangeRow;
+  readonly #database: Database;
+  readonly #rows = new Map<string, Held>();
+  /** The nodes compare and set; within one they take turns. */
+  readonly #updates = new InOrder<string>();
+  #listed: readonly { readonly id: string; readonly value: unknown }[] | undefined;
+
+  constructor(kind: string, change: ChangeRow, database: Database) {
+    this.#kind = kind;
+    this.#change = change;
+    this.#database = database;
+  }
+
+  get(id: string): unknown {
+    return this.#rows.get(id)?.value;
+  }
+
+  list(): readonly { readonly id: string; readonly value: unknown }[] {
+    this.#listed ??= [...this.#rows]
+      .filter(([, { value }]) => value !== undefined)
+      .sort(([, a], [, b]) => a.position - b.position)
+      .map(([id, { value }]) => ({ id, value }));
+    return [...this.#listed];
+  }
+
+  async put(id: string, value: unknown): Promise<void> {
+    this.take(await this.#change(putSql, [this.#kind, id, this.#textOf(id, value)]));
+  }
+
+  async delete(id: string): Promise<void> {
+    this.take(await this.#change(`${deleteSql} AND value IS NOT NULL`, [this.#kind, id]));
+  }
+
+  async update(id: string, change: (value: unknown) => unknown): Promise<unknown> {
+    return await this.#updates.run(() => this.#update(id, change), id);
+  }
+
+  take(row: RecordRow | undefined): void {
+    if (row === undefined || (this.#rows.get(row.id)?.version ?? -1) >= row.version) return;
+    const { value, version, position } = row;
+    // What was deleted is remembered, so that an older look does not bring it back.
+    this.#rows.set(row.id, { value: value === null ? undefined : deepFreeze(JSON.parse(value)), version, position });
+    this.#listed = undefined;
+  }
+
+  async #update(id: string, change: (value: unknown) => unknown): Promise<unknown> {
+    for (;;) {
+      const before = this.#rows.get(id);
+      const after = change(before?.value);
+      const row = await this.#set(id, before, after);
+      this.take(row);
+      if (row !== undefined || (after === undefined && before === undefined && (await this.#isAbsent(id))))
+        return after === undefined ? undefined : this.get(id);
+      await this.#read(id);
+    }
+  }
+
+  /** Writes it if nobody has written since `before` was read. Undefined: somebody has, or there is nothing to write. */
+  async #set(id: string, before: Held | undefined, after: unknown): Promise<RecordRow | undefined> {
+    if (after === before?.value) return before === undefined ? undefined : await this.#same(id, before);
+    const values = [this.#kind, id];
+    if (before === undefined)
+      return await this.#change(
+        "INSERT INTO @records AS r (kind, id, value) VALUES ($1, $2, $3) ON CONFLICT (kind, id) DO NOTHING",
+        [...values, this.#textOf(id, after)],
+      );
+    if (after === undefined) return await this.#change(`${deleteSql} AND version = $3`, [...values, before.version]);
+    return await this.#change(
+      `UPDATE @records r SET value = $3, ${place}, ${stamp} WHERE kind = $1 AND id = $2 AND version = $4`,
+      [...values, this.#textOf(id, after), before.version],
+    );
+  }
+
+  async #same(id: string, before: Held): Promise<RecordRow | undefined> {
+    const [row] = await this.#database.query<RecordRow>(
+      `SELECT ${columns} FROM @records WHERE kind = $1 AND id = $2 AND version = $3`,
+      [this.#kind, id, before.version],
+    );
+    return row;
+  }
+
+  async #isAbsent(id: string): Promise<boolean> {
+    await this.#read(id);
+    return this.#rows.get(id) === undefined;
+  }
+
+  async #read(id: string): Promise<void> {
+    const sql = `SELECT ${columns} FROM @records WHERE kind = $1 AND id = $2`;
+    const [row] = await this.#database.query<RecordRow>(sql, [this.#kind, id]);
+    if (row === undefined) this.#rows.delete(id);
+    else this.take(row);
+  }
+
+  #textOf(id: string, value: unknown): string {
+    const copy = frozenCopy(value);
+    if (copy === undefined) throw new TypeError(`The record ${this.#kind}/${id} must be JSON`);
+    return JSON.stringify(copy);
+  }
+}
+
+/** One for each record, in an order that all transactions keep to, so that none waits for another that waits for it. */
+function merged(counts: readonly Count[]): readonly Count[] {
+  const sums = new Map<string, { readonly kind: string; readonly id: string; readonly add: Record<string, number> }>();
+  for (const { kind, id, add } of counts) {
+    const name = `${kind}\n${id}`;
+    const sum = sums.get(name) ?? { kind, id, add: {} };
+    for (const [key, number] of Object.entries(add)) sum.add[key] = (sum.add[key] ?? 0) + number;
+    sums.set(name, sum);
+  }
+  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
+}

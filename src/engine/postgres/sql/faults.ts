@@ -1,0 +1,59 @@
+import { EngineError, messageOf } from "../../../errors.js";
+
+/** By SQLSTATE, or the first two characters of it, or what the system says about a connection. */
+const sentences: Readonly<Record<string, string>> = {
+  "53100": "the disk of the database is full. Make room there",
+  "53200": "the database has no memory left",
+  "53300": "the database takes no more connections. Raise its max_connections, or lower those of the gateways",
+  "42501": "the user of engine.url has no right to do this. Grant it: CREATE on the database for the first start",
+  "28P01": "the password in engine.url is wrong",
+  "28000": "the database does not let this user in. Check engine.url and pg_hba.conf",
+  "3D000": "there is no database of this name. Create it, or change engine.url",
+  "25006": "the database is read-only. Is engine.url a standby?",
+  "57P01": "the database was shut down",
+  "57P02": "the database has crashed and comes back",
+  "57P03": "the database is starting or stopping",
+  ECONNREFUSED: "nothing answers at the address in engine.url. Is the database running?",
+  ENOTFOUND: "there is no machine of the name in engine.url",
+  ECONNRESET: "the connection to the database was cut",
+  ETIMEDOUT: "the database does not answer",
+};
+
+/** A statement that may go well when it is run again: two of them met. */
+export function isCollision(error: unknown): boolean {
+  return ["40001", "40P01"].includes(codeOf(error) ?? "");
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return codeOf(error) === "23505";
+}
+
+/** What the database refused because of the values themselves, and will always refuse. */
+export function isBadValue(error: unknown): boolean {
+  return codeOf(error instanceof EngineError ? error.cause : error)?.startsWith("22") === true;
+}
+
+/** Nothing can be written for now, not only this. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof EngineError) || error.kind !== "persistence") return false;
+  const code = codeOf(error.cause);
+  return code === undefined || code in sentences || /^(08|53|57|58)/.test(code);
+}
+
+/** The fault as callers know it. Others, such as a bug of a caller's function, stay what they are. */
+export function toFault(error: unknown, what: string): unknown {
+  const code = codeOf(error);
+  if (error instanceof EngineError || (code === undefined && !isOfConnection(error))) return error;
+  const why = (code === undefined ? undefined : sentences[code]) ?? messageOf(error);
+  return new EngineError(`${what}: ${why}`, { kind: "persistence", cause: error });
+}
+
+/** The client says some things without a code. */
+function isOfConnection(error: unknown): boolean {
+  return /connection|timeout|Client has encountered|not queryable|self.signed|certificate|SSL/i.test(messageOf(error));
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
