@@ -1,11 +1,20 @@
 import type { Platform } from "../platform.js";
-import { type WhatsAppBusinessSection, whatsappBusiness, whatsappBusinessMeanings } from "./section.js";
+import {
+  type WhatsAppBusinessSection,
+  whatsappBusiness,
+  whatsappBusinessLabels,
+  whatsappBusinessMeanings,
+} from "./section.js";
 import { whatsappBusinessImports, whatsappBusinessSetUp } from "./set-up.js";
 
 const needed = ["phoneNumberId", "accessToken", "appSecret", "verifyToken"] as const;
 
 export const whatsappBusinessPlatform: Platform<WhatsAppBusinessSection> = {
-  words: { title: { en: "WhatsApp Business", zh: "WhatsApp Business" }, meanings: whatsappBusinessMeanings },
+  words: {
+    title: { en: "WhatsApp Business", zh: "WhatsApp Business" },
+    labels: whatsappBusinessLabels,
+    meanings: whatsappBusinessMeanings,
+  },
 
   section: whatsappBusiness,
 

@@ -1,13 +1,13 @@
 import { ChannelError } from "../../errors.js";
 import type { Platform } from "../platform.js";
-import { type WhatsAppSection, whatsapp, whatsappMeanings } from "./section.js";
+import { type WhatsAppSection, whatsapp, whatsappLabels, whatsappMeanings } from "./section.js";
 import { whatsappImports, whatsappSetUp } from "./set-up.js";
 
 const noOwnChat =
   "channels.whatsapp.allowSelf counts only in chats that channels.whatsapp.allowFrom names. Add your own number there";
 
 export const whatsappPlatform: Platform<WhatsAppSection> = {
-  words: { title: { en: "WhatsApp", zh: "WhatsApp" }, meanings: whatsappMeanings },
+  words: { title: { en: "WhatsApp", zh: "WhatsApp" }, labels: whatsappLabels, meanings: whatsappMeanings },
 
   section: whatsapp,
 

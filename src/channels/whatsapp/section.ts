@@ -26,6 +26,15 @@ export const whatsapp = z.strictObject({
 
 export type WhatsAppSection = z.output<typeof whatsapp>;
 
+export const whatsappLabels: Readonly<Record<string, readonly [en: string, zh: string]>> = {
+  enabled: ["Connect to WhatsApp", "连接 WhatsApp"],
+  bridgeUrl: ["Address of the bridge", "网桥的地址"],
+  bridgeToken: ["Token of the bridge", "网桥的令牌"],
+  allowFrom: ["People who may write", "可以写消息的人"],
+  allowGroups: ["Groups where it answers", "会回答的群组"],
+  allowSelf: ["Hear what I write myself", "听取我自己写的消息"],
+};
+
 /** What the keys mean, in Chinese. */
 export const whatsappMeanings: Readonly<Record<string, string>> = {
   enabled: "连接网桥。",
