@@ -61,7 +61,11 @@ describe("the command line", () => {
     ["a key without provider", ["onboard", "--api-key", "x"], /--provider/],
     ["a key by two ways", ["onboard", "--provider", "openai", "--key", "x", "--key-env", "Y"], /once/],
     ["a token without channel", ["onboard", "--token", "x"], /--channel/],
-    ["a channel that there is not", ["onboard", "--channel", "mattermost"], /Allowed choices are telegram, discord/],
+    [
+      "a channel that there is not",
+      ["onboard", "--channel", "pigeon"],
+      /no channel pigeon to set up[\s\S]*telegram, discord/,
+    ],
     ["a channel without token", ["onboard", "--channel", "telegram"], /--token-env NAME or --token-stdin/],
     ["a mailbox without address", ["onboard", "--channel", "email"], /--address/],
     ["an owner that is a name", ["onboard", "--channel", "telegram", "--owner", "@ada"], /not an id/],
