@@ -1,6 +1,6 @@
 import type { Attachment } from "./messages.js";
 
-/** A reply of more platform messages than this comes as its beginning and a file. */
+/** A reply of more platform messages than this comes as its beginning and a file, where the channel does not say a smaller number. */
 const mostMessages = 10;
 const shownFirst = 3;
 /** Enough to know how many messages a text will be: cutting a whole one of megabytes would stall everybody else. */
@@ -11,6 +11,7 @@ interface LongShape {
   split(content: string): readonly string[];
   readonly files?: "apart" | "together";
   readonly maxFileBytes?: number;
+  readonly maxMessages?: number;
 }
 
 /** The texts that show a reply, and the file that holds all of it where they do not. */
@@ -25,13 +26,13 @@ export function cutReply(channel: LongShape, content: string): CutReply {
   const pieces = channel.split(begin);
   const expected = (pieces.length * content.length) / Math.max(begin.length, 1);
   // A channel that takes any text as one message carries it whole.
-  if (pieces.length <= 1 || expected <= mostMessages)
-    return { texts: begin === content ? pieces : channel.split(content) };
+  const most = Math.min(channel.maxMessages ?? mostMessages, mostMessages);
+  if (pieces.length <= 1 || expected <= most) return { texts: begin === content ? pieces : channel.split(content) };
   const length = content.length.toLocaleString("en-US");
   const ending = lastRemark(content);
   if (channel.files === undefined) {
     const note = `(This answer has ${length} characters. Only its beginning is shown here; all of it is in this conversation's log.)${ending}`;
-    return { texts: [...pieces.slice(0, mostMessages - 1), note] };
+    return { texts: [...pieces.slice(0, most - 1), note] };
   }
   const { text, isCut } = withinBytes(content, channel.maxFileBytes);
   const file = {
@@ -43,7 +44,8 @@ export function cutReply(channel: LongShape, content: string): CutReply {
   };
   const holds = isCut ? "as much of it as this chat takes" : "all of it";
   const note = `(This answer has ${length} characters. Above is its beginning; the file answer.md holds ${holds}.)${ending}`;
-  return { texts: [...pieces.slice(0, shownFirst), note], file };
+  // With the note and the file.
+  return { texts: [...pieces.slice(0, Math.min(shownFirst, most - 2)), note], file };
 }
 
 /** What is in brackets below an answer, such as that it was cut, is also for people who read only its beginning. */

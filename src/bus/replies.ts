@@ -12,6 +12,7 @@ export interface Shape {
   readonly maxButtons?: number;
   readonly files?: "apart" | "together";
   readonly maxFileBytes?: number;
+  readonly maxMessages?: number;
   readonly namesAnswered?: boolean;
 }
 

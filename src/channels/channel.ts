@@ -139,6 +139,9 @@ export interface Channel {
   /** A larger file cannot be sent; its name is told instead. Absent: no limit of its own. */
   readonly maxFileBytes?: number;
 
+  /** A reply of more messages is its beginning and a file; at least 3. Absent: ten. */
+  readonly maxMessages?: number;
+
   /** The first message of each reply names the message that it answers, in `replyTo`, and not only in groups. */
   readonly namesAnswered?: boolean;
 

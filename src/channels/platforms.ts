@@ -14,6 +14,8 @@ import type {
   SetUp,
   Words,
 } from "./platform.js";
+import { qqPlatform } from "./qq/platform.js";
+import { slackPlatform } from "./slack/platform.js";
 import { telegramPlatform } from "./telegram/platform.js";
 import { websocketPlatform } from "./websocket/platform.js";
 import { whatsappPlatform } from "./whatsapp/platform.js";
@@ -23,7 +25,9 @@ import { whatsappBusinessPlatform } from "./whatsapp-business/platform.js";
 const all = {
   telegram: telegramPlatform,
   discord: discordPlatform,
+  slack: slackPlatform,
   email: emailPlatform,
+  qq: qqPlatform,
   websocket: websocketPlatform,
   whatsapp: whatsappPlatform,
   "whatsapp-business": whatsappBusinessPlatform,

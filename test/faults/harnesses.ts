@@ -2,10 +2,12 @@ import { withoutMailServer } from "../support/fakes/mail/mail-server.js";
 import type { ChannelHarness } from "../support/worlds/channels/channel-harness.js";
 import { openDiscordHarness } from "../support/worlds/channels/discord-harness.js";
 import { createEmailHarnesses } from "../support/worlds/channels/email-harness.js";
+import { openQqHarness } from "../support/worlds/channels/qq-harness.js";
+import { openSlackHarness } from "../support/worlds/channels/slack-harness.js";
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
 import { openWebSocketHarness } from "../support/worlds/channels/websocket-harness.js";
-import { openWhatsAppBusinessHarness } from "../support/worlds/channels/whatsapp-business-harness.js";
-import { openWhatsAppHarness } from "../support/worlds/channels/whatsapp-harness.js";
+import { openWhatsAppBusinessHarness } from "../support/worlds/channels/whatsapp/whatsapp-business-harness.js";
+import { openWhatsAppHarness } from "../support/worlds/channels/whatsapp/whatsapp-harness.js";
 
 const email = createEmailHarnesses();
 
@@ -17,8 +19,10 @@ async function openEmailHarness(): Promise<ChannelHarness> {
 export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openTelegramHarness,
   openDiscordHarness,
+  openSlackHarness,
   openWebSocketHarness,
   openEmailHarness,
+  openQqHarness,
   openWhatsAppHarness,
   openWhatsAppBusinessHarness,
 ];

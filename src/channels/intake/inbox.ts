@@ -43,9 +43,11 @@ export class Inbox {
 
   /** Resolves once it is durable or settled otherwise: then it may be confirmed to the platform. Never rejects. */
   take(message: ReceivedMessage): Promise<Taken> {
-    const { chatId } = message;
-    const isFirst = this.#chats.isBusy(chatId) && this.#options.actsAtOnce?.(message) === true;
-    return this.#chats.run(() => this.#offer(message), isFirst ? `${chatId} at once` : chatId);
+    const { chatId, thread } = message;
+    // A thread is a conversation of its own.
+    const place = thread === undefined ? chatId : `${chatId} in ${thread}`;
+    const isFirst = this.#chats.isBusy(place) && this.#options.actsAtOnce?.(message) === true;
+    return this.#chats.run(() => this.#offer(message), isFirst ? `${place} at once` : place);
   }
 
   /** Does `work` when everything that its chat has brought before is settled. */

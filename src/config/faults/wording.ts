@@ -50,7 +50,6 @@ export function isSecretKey(key: string): boolean {
 export function titled(name: string): string {
   const spelled: Readonly<Record<string, string>> = {
     whatsapp: "WhatsApp",
-    qq: "QQ",
     websocket: "WebSocket",
     dingtalk: "DingTalk",
   };

@@ -25,6 +25,15 @@ test("what fits into ten messages is ten messages, and what does not is its begi
   assert.deepEqual([file?.sizeBytes, file?.mimeType], [Buffer.byteLength(long), "text/markdown"]);
 });
 
+test("a channel that takes few messages gets no more than it says, the note and the file among them", () => {
+  const few = { ...telegram, maxMessages: 4 };
+  assert.equal(cutReply(few, words(15_000)).texts.length, 4);
+  const { texts, file } = cutReply(few, words(20_000));
+  assert.deepEqual([texts.length, file?.text?.length], [3, 20_000]);
+  const { files: _files, ...bare } = few;
+  assert.equal(cutReply(bare, words(20_000)).texts.length, 4);
+});
+
 test("a remark below a long answer is shown in the chat too", () => {
   const remark = "(The answer was cut at the model's limit of 100 tokens.)";
   for (const channel of [telegram, { split: telegram.split }]) {

@@ -50,6 +50,20 @@ test("keeps each chat in order, holds up no other, and lets pass what acts at on
   assert.deepEqual(order.slice(2), ["slow", "next"]);
 });
 
+test("a thread whose message is not taken yet holds up no other thread of its chat", async () => {
+  const hold = gate();
+  const gateway = recordPublish(async ({ thread }) => {
+    if (thread === "stuck") await hold.opened;
+    return accepted;
+  });
+  const { inbox } = open(gateway);
+  const stuck = inbox.take({ ...message("waits"), thread: "stuck" });
+  assert.equal(await inbox.take({ ...message("goes on"), thread: "other" }), "accepted");
+  assert.equal(await inbox.take(message("and this")), "accepted");
+  hold.open();
+  assert.equal(await stuck, "accepted");
+});
+
 test("offers what finds no room until it is taken, says so once, and passes on a refusal's sentence", async () => {
   const gateway = recordPublish(({ content }, nth) =>
     content === "no"

@@ -1,5 +1,5 @@
-import { FakeBridge } from "../../fakes/whatsapp/fake-bridge.js";
-import type { ChannelHarness, SendFault } from "./channel-harness.js";
+import { FakeBridge } from "../../../fakes/whatsapp/fake-bridge.js";
+import type { ChannelHarness, SendFault } from "../channel-harness.js";
 
 /** People who write to a number that a bridge is logged in to, while the gateway listens. */
 export async function openWhatsAppHarness(): Promise<ChannelHarness> {

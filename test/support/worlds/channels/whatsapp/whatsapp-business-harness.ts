@@ -1,7 +1,7 @@
-import { freePort } from "../../fakes/free-port.js";
-import { FakeWhatsApp } from "../../fakes/whatsapp/fake-whatsapp.js";
-import type { ChannelHarness } from "./channel-harness.js";
-import { harnessOver } from "./over-fake.js";
+import { freePort } from "../../../fakes/free-port.js";
+import { FakeWhatsApp } from "../../../fakes/whatsapp/fake-whatsapp.js";
+import type { ChannelHarness } from "../channel-harness.js";
+import { harnessOver } from "../over-fake.js";
 
 /** People who write to a business number. */
 export async function openWhatsAppBusinessHarness(): Promise<ChannelHarness> {

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { toQqMarkdown, toQqText, withoutAddresses } from "../../../src/channels/formatting/qq-markdown.js";
+import { qqShape } from "../../../src/channels/qq/shape.js";
+import { never, reply } from "../../support/worlds/channels/channel-kit.js";
+import { ann, openQqWorld } from "../../support/worlds/channels/qq-world.js";
+
+const cases: readonly (readonly [what: string, markdown: string, shown: string])[] = [
+  ["bold, italic and strike", "**b** _i_ *j* ~~s~~", "**b** *i* *j* ~~s~~"],
+  ["a heading as bold", "## Hi **you**\ntext", "**Hi you**\ntext"],
+  ["code as it is", "use `a_b*c`", "use `a_b*c`"],
+  ["a table as code", "| a | b |\n|---|--:|\n| **x** | 1 |", "```\na | b\n--|--\nx | 1\n```"],
+  ["a link", "[a](https://x.y/z)", "[a](https://x.y/z)"],
+  ["a picture as a link", "![cat](https://x.y/c.png)", "[cat](https://x.y/c.png)"],
+  ["a bare address untouched", "see https://x.y/_a_b*c_d", "see https://x.y/_a_b*c_d"],
+  ["brackets that are no link", "\\[a](b)", "\\[a\\](b)"],
+  ["lists", "- a\n- b", "• a\n• b"],
+];
+
+for (const [what, markdown, shown] of cases)
+  test(`QQ's Markdown shows ${what}`, () => assert.equal(toQqMarkdown(markdown), shown));
+
+/** One or more for each section of CommonMark and GFM, the odd ones first. */
+const examples: readonly string[] = [
+  ...[
+    "\tfoo\tbaz",
+    "    code",
+    "***",
+    "+++",
+    "# foo",
+    "#",
+    "####### x",
+    "Foo\n===",
+    "```\n```",
+    "~~~ a\n<\n~~~",
+    "```",
+  ],
+  ...[
+    "<div>\n*hi*\n</div>",
+    "<!-- c -->",
+    "[foo]: /url 'title'\n\n[foo]",
+    "[foo]: /url",
+    "aaa\n\n\nbbb",
+    "> # a\n> b",
+    ">",
+  ],
+  ...[
+    "> > > x",
+    "- a\n\n  b\n\n      c",
+    "1. a\n2) b",
+    "-\n  foo",
+    "- [ ] x\n- [x] y",
+    "`` a ` b ``",
+    "`",
+    "*a*b**c**",
+    "**",
+  ],
+  ...[
+    "_(_x_)_",
+    "[link](</my uri> 'x')",
+    "[a](b)c)",
+    "![](x.png)",
+    "![foo *bar*][]",
+    "<http://x.example>",
+    "<m@x.example>",
+  ],
+  ...[
+    "<a><b2/>",
+    "a  \nb",
+    "a\\\nb",
+    "&nbsp; &copy; &#0; &#x22;",
+    "\\*not\\*",
+    "| a |\n| - |",
+    "| a | b |\n|:-:|-|\n| `x|y` |",
+  ],
+  ...[
+    "~~x~~ ~y~",
+    "www.example.org",
+    "https://x.example/a_b*c",
+    "[^1]\n\n[^1]: note",
+    "👩‍👩‍👧‍👦".repeat(50),
+    "汉字。".repeat(50),
+  ],
+  ...["\u200b", "&zwnj;", "<@123>", "@everyone", "\0", "a\u202eb", "\ud83d"],
+];
+
+test("no example of CommonMark is refused, with and without Markdown", async () => {
+  for (const hasMarkdown of [true, false]) {
+    await using world = await openQqWorld({ hasMarkdown });
+    const channel = world.open();
+    for (const [n, example] of examples.entries())
+      for (const [m, piece] of channel.split(example).entries())
+        await channel.send(reply(ann, piece, { id: `out_${n}#${m}` }), never);
+    assert.deepEqual([world.qq.commands, world.qq.fetched], [[], []]);
+    assert.ok(world.qq.chats.in(ann).length >= examples.length - 4);
+  }
+});
+
+test("Chinese and emoji are cut nowhere in the middle, and each piece fits with its marks", () => {
+  for (const text of ["👩‍👩‍👧‍👦汉字*_".repeat(3000), "𠮷野家。".repeat(4000), "a.b_c ".repeat(4000)]) {
+    const pieces = qqShape.split(text);
+    assert.ok(pieces.length > 1);
+    for (const piece of pieces) {
+      assert.ok(toQqMarkdown(piece).length <= 5000 && toQqText(piece).length <= 5000);
+      assert.ok(piece.isWellFormed?.() ?? !/[\ud800-\udbff](?![\udc00-\udfff])/.test(piece));
+    }
+    assert.equal(pieces.join("").replace(/\s/g, ""), text.replace(/\s/g, ""));
+  }
+});
+
+test("addresses that are not allowed stay readable", () => {
+  assert.equal(withoutAddresses("https://a.example.org/x.html?y=1"), "a[.]example[.]org/x[.]html?y=1");
+  assert.equal(withoutAddresses("1.5, e.g. this. That is 中文.中文"), "1.5, e.g. this. That is 中文[.]中文");
+});

@@ -1,0 +1,30 @@
+import { createSlackChannel } from "../../../src/channels/slack/slack.js";
+import { silentLog } from "../../../src/log.js";
+import { testChannelContract } from "../../contracts/channel.js";
+import { editCall, sendCall, slackRefusal, startFakeSlack } from "../../support/fakes/slack/fake-slack.js";
+import { farSideOver } from "../../support/worlds/channels/over-fake.js";
+
+const [ann, bob] = ["UANN", "UBOB"] as const;
+const userOf = (chatId: string): string => chatId.replace(/^D/, "U");
+
+testChannelContract("slack", async () => {
+  const slack = await startFakeSlack();
+  const { server, chats, apiRoot, appToken, previewed } = slack;
+  const spans = { busyRetryMs: 20, socket: { reconnectMs: 0 } };
+  return {
+    ...farSideOver({
+      platform: { server, chats, sendCall, editCall, refusal: slackRefusal },
+      open(context, isWrong = false) {
+        const botToken = isWrong ? "xoxb-wrong-secret" : slack.botToken;
+        return createSlackChannel({ botToken, appToken, apiRoot, spans, log: silentLog }, context);
+      },
+      secrets: [slack.botToken, appToken, "xoxb-wrong-secret", "secret-ticket"],
+      chats: [slack.directOf(ann), slack.directOf(bob)],
+      write: (chatId, text) => void slack.write({ channel: chatId, user: userOf(chatId), text }),
+      longestMessage: 4000,
+      press: (chatId, value) => void slack.press(chatId, userOf(chatId), value),
+      told: () => slack.whispers.map(({ text, isSmall }) => ({ text, isLoud: !isSmall })),
+    }),
+    previewed: () => previewed,
+  };
+});
