@@ -302,7 +302,7 @@ const packageHomes: Readonly<Record<string, readonly Pattern[]>> = {
   dompurify: ["web/**"],
   preact: ["web/panes/**"],
   idb: ["web/outbox/**", "web/offline/**"],
-  uqr: ["web/panes/devices/*", "cli/text/devices"],
+  uqr: ["web/parts/qr-code", "cli/text/qr"],
   katex: ["web/chat/markdown/maths"],
   "@shikijs/core": ["web/chat/markdown/colours", "web/chat/markdown/languages"],
   "@shikijs/engine-javascript": ["web/chat/markdown/colours"],

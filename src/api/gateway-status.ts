@@ -9,6 +9,12 @@ export interface ChannelStatus {
   readonly lastSeenAt?: string;
   /** For people; absent where it is called as in the config. */
   readonly title?: Words;
+  /** What its owner must do before it can work. */
+  readonly toDo?: {
+    readonly text: Words;
+    /** What a phone must scan, shown as a QR code. */
+    readonly scan?: string | undefined;
+  };
 }
 
 /** The same in the languages of the page. */

@@ -80,6 +80,13 @@ export interface Receipt {
   readonly platformMessageId: string;
 }
 
+/** What the owner of a channel must do before it can work. */
+export interface OwnerToDo {
+  readonly text: { readonly en: string; readonly zh: string };
+  /** What a phone must scan, shown as a QR code. */
+  readonly scan?: string | undefined;
+}
+
 /** One chat platform, as a source and a sink of messages. Knows no sessions, agents or tools. */
 export interface Channel {
   /** Key in the config file and first part of each session key, e.g. `telegram`. */
@@ -169,6 +176,9 @@ export interface Channel {
 
   /** How often `showTyping` must be repeated to stay visible. */
   readonly typingIntervalMs?: number;
+
+  /** What its owner must do now, e.g. scan a code; undefined: nothing. Asked whenever somebody looks at its state. */
+  toDo?(): OwnerToDo | undefined;
 }
 
 /** Small durable facts of a channel by id, e.g. the threads that it knows. Values are JSON. */

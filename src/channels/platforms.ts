@@ -18,6 +18,8 @@ import { qqPlatform } from "./qq/platform.js";
 import { slackPlatform } from "./slack/platform.js";
 import { telegramPlatform } from "./telegram/platform.js";
 import { websocketPlatform } from "./websocket/platform.js";
+import { whatsappPlatform } from "./whatsapp/platform.js";
+import { whatsappBusinessPlatform } from "./whatsapp-business/platform.js";
 
 /** All platforms. A new one has a folder of its own, and its line here. */
 const all = {
@@ -27,6 +29,8 @@ const all = {
   email: emailPlatform,
   qq: qqPlatform,
   websocket: websocketPlatform,
+  whatsapp: whatsappPlatform,
+  "whatsapp-business": whatsappBusinessPlatform,
 };
 
 export type PlatformName = keyof typeof all;

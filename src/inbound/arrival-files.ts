@@ -7,6 +7,8 @@ export interface WithFiles {
   readonly message: InboundMessage;
   /** What the sender must hear: which files were not taken, and why. */
   readonly refusals: readonly string[];
+  /** It had no words, and its files are all too large, as turned out when they were fetched. */
+  readonly isOnlyTooLarge: boolean;
 }
 
 export function hasFiles({ received: { files = [], quotedFiles = [] } }: Arrival): boolean {
@@ -39,6 +41,7 @@ export async function fetchFiles(
       attachments: [...own.attachments, ...theirs.attachments],
     },
     refusals: [...own.refusals, ...theirs.refusals],
+    isOnlyTooLarge: content === "" && files.length > 0 && own.tooLarge === files.length,
   };
 }
 

@@ -30,6 +30,8 @@ export interface ReceivedFilesOptions {
 /** What has happened to a message's files: what is read besides its text, and what its sender must hear. */
 export interface TakenFiles extends Heard {
   readonly attachments: readonly Attachment[];
+  /** How many were too large. */
+  readonly tooLarge: number;
 }
 
 const fetchAttempts = 3;
@@ -74,6 +76,7 @@ export class ReceivedFiles {
       attachments: taken.flatMap(({ attachments }) => attachments),
       notes: taken.flatMap(({ notes }) => notes),
       refusals: taken.flatMap(({ refusals }) => refusals),
+      tooLarge: taken.reduce((sum, { tooLarge }) => sum + tooLarge, 0),
     };
   }
 
@@ -81,14 +84,14 @@ export class ReceivedFiles {
     const { maxBytes, transcribe, log } = this.#options;
     const name = plainName(file.filename);
     const known = this.refusalOf(file);
-    if (known !== undefined) return left(name, known, "it is too large");
+    if (known !== undefined) return tooLarge(name, known);
     try {
       const bytes = await this.#fetch(file, signal);
-      if (bytes.length > maxBytes) return left(name, this.#tooLarge(name, bytes.length), "it is too large");
+      if (bytes.length > maxBytes) return tooLarge(name, this.#tooLarge(name, bytes.length));
       await this.#keep(path, bytes, by);
       const attachment = { path, filename: name, mimeType: file.mimeType, sizeBytes: bytes.length };
       const heard = file.isVoice === true ? await hear(attachment, transcribe, log, signal) : silent;
-      return { attachments: [attachment], ...heard };
+      return { attachments: [attachment], tooLarge: 0, ...heard };
     } catch (error) {
       signal.throwIfAborted();
       log.warn(`a file could not be fetched: ${messageOf(error)}`, { file: name });
@@ -138,11 +141,16 @@ function noRoom(name: string, full: string): TakenFiles {
   return left(name, `I have left out ${name}: this chat's folder ${full}.`, "this chat keeps too many files");
 }
 
+function tooLarge(name: string, refusal: string): TakenFiles {
+  return { ...left(name, refusal, "it is too large"), tooLarge: 1 };
+}
+
 function left(name: string, refusal: string, why: string): TakenFiles {
   return {
     attachments: [],
     notes: [`[the file ${name} did not come: ${why}; its sender was told]`],
     refusals: [refusal],
+    tooLarge: 0,
   };
 }
 

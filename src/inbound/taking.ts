@@ -47,10 +47,12 @@ export class Taking {
         arrival.message.sessionKey,
         async (life) => {
           const filed = await this.#withFiles(arrival, life);
+          if (filed.isOnlyTooLarge) return { ...filed, acceptance: undefined };
           return { ...filed, acceptance: await lanes.accept(filed.message, life, arrival.received.cursor) };
         },
         signal,
       );
+      if (acceptance === undefined) return { status: "refused", reply: refusals.join("\n") };
       if (acceptance.status === "duplicate") return { status: "duplicate" };
       stuck.end(message.sessionKey);
       recent.keep(message.sessionKey, message.platformMessageId, arrival.message.content);
@@ -81,7 +83,7 @@ export class Taking {
   }
 
   async #withFiles(arrival: Arrival, signal: AbortSignal): Promise<WithFiles> {
-    if (!hasFiles(arrival)) return { message: arrival.message, refusals: [] };
+    if (!hasFiles(arrival)) return { message: arrival.message, refusals: [], isOnlyTooLarge: false };
     await this.#ports.lanes.prepare(arrival.message.sessionKey);
     return await fetchFiles(arrival, this.#ports.files, signal);
   }

@@ -5,9 +5,8 @@ import { filesTests } from "./channel-end-to-end/files.js";
 import { messagesTests } from "./channel-end-to-end/messages.js";
 import type { OpenHarness } from "./channel-end-to-end/promise.js";
 
-const rooms = [messagesTests, filesTests, changesTests, answersTests];
-
-/** What every channel does for people, from what they write to what they see. */
-export function testChannelEndToEnd(name: string, openHarness: OpenHarness): void {
+/** What every channel does for people, from what they write to what they see. `carriesFiles`: default true. */
+export function testChannelEndToEnd(name: string, openHarness: OpenHarness, { carriesFiles = true } = {}): void {
+  const rooms = [messagesTests, carriesFiles ? filesTests : [], changesTests, answersTests];
   for (const { title, run } of rooms.flat()) test(`${name}: ${title}`, () => run(openHarness));
 }

@@ -6,6 +6,8 @@ import { openQqHarness } from "../support/worlds/channels/qq-harness.js";
 import { openSlackHarness } from "../support/worlds/channels/slack-harness.js";
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
 import { openWebSocketHarness } from "../support/worlds/channels/websocket-harness.js";
+import { openWhatsAppBusinessHarness } from "../support/worlds/channels/whatsapp/whatsapp-business-harness.js";
+import { openWhatsAppHarness } from "../support/worlds/channels/whatsapp/whatsapp-harness.js";
 
 const email = createEmailHarnesses();
 
@@ -21,6 +23,8 @@ export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openWebSocketHarness,
   openEmailHarness,
   openQqHarness,
+  openWhatsAppHarness,
+  openWhatsAppBusinessHarness,
 ];
 
 /** For a test's `skip`: why one of them cannot run on this machine. */

@@ -95,6 +95,8 @@ export interface ChannelView {
   /** The last proof that the connection works, ISO 8601. */
   readonly lastSeenAt?: string | undefined;
   readonly reason?: string | undefined;
+  /** What its owner must do before it can work; `scan`: what a phone must scan, shown as a QR code. */
+  readonly toDo?: { readonly text: Words; readonly scan?: string | undefined } | undefined;
   /** For people; absent for channels of extensions, and for those that are not there yet. */
   readonly title?: Words | undefined;
   /** What the page asks to set it up; absent: the config file does that. */

@@ -13,16 +13,22 @@ export class ChannelStates {
   readonly #states = new Map<string, ChannelStatus>();
   readonly #logEvent: (event: EventDraft) => void;
   readonly #titleOf: (name: string) => ChannelStatus["title"];
+  readonly #toDoOf: (name: string) => ChannelStatus["toDo"];
 
-  /** `off`: channels that are switched on and cannot be used, each with why. `titleOf`: how people call a channel. */
+  /**
+   * `off`: channels that are switched on and cannot be used, each with why. `titleOf`: how people call a channel. `toDoOf`:
+   * what its owner must do.
+   */
   constructor(
     off: ReadonlyMap<string, string>,
     logEvent: (event: EventDraft) => void,
     titleOf: (name: string) => ChannelStatus["title"],
+    toDoOf: (name: string) => ChannelStatus["toDo"] = () => undefined,
   ) {
     for (const [name, reason] of off) this.turnOff(name, reason);
     this.#logEvent = logEvent;
     this.#titleOf = titleOf;
+    this.#toDoOf = toDoOf;
   }
 
   /** It is switched on and cannot be used. */
@@ -38,7 +44,8 @@ export class ChannelStates {
   list(): readonly ChannelStatus[] {
     return [...this.#states.values()].map((state) => {
       const title = this.#titleOf(state.name);
-      return title === undefined ? state : { ...state, title };
+      const toDo = this.#toDoOf(state.name);
+      return { ...state, ...(title === undefined ? {} : { title }), ...(toDo === undefined ? {} : { toDo }) };
     });
   }
 

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { openContext } from "../context.js";
+import type { ChannelToDo, ShownChannel } from "../text/answers.js";
 import { print, printJson, printTable } from "../text/output.js";
 
 export function addChannelsCommand(program: Command): void {
@@ -15,7 +16,7 @@ export function addChannelsCommand(program: Command): void {
       ]);
       const client = await connectRunning(context);
       const { config, off } = context.loaded;
-      const channels =
+      const channels: readonly ShownChannel[] =
         client === undefined
           ? [
               ...Object.keys(config.channels).map((name) => ({ name, state: "not running", reason: undefined })),
@@ -32,6 +33,16 @@ export function addChannelsCommand(program: Command): void {
         ["channel", "state", "reason"],
         channels.map(({ name, state, reason = "" }) => [name, state, reason]),
       );
+      for (const { toDo } of channels) if (toDo !== undefined) await printToDo(toDo);
       if (client === undefined) print("No gateway is running. Start it with: maxclaw gateway");
     });
+}
+
+/** What the owner must do, with the code that a phone must scan where somebody looks at it. */
+async function printToDo({ text, scan }: ChannelToDo): Promise<void> {
+  print(text.en);
+  if (scan === undefined) return;
+  const { printQr } = await import("../text/qr.js");
+  if (process.stdout.isTTY) await printQr(scan);
+  else print(scan);
 }

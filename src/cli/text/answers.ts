@@ -1,7 +1,18 @@
 import { z } from "zod";
 
+const channelToDo = z.object({ text: z.object({ en: z.string() }), scan: z.string().optional() });
+/** What the owner of a channel must do; `scan`: what a phone must scan. */
+export type ChannelToDo = z.output<typeof channelToDo>;
+
 const channelsAnswer = z.object({
-  channels: z.array(z.object({ name: z.string(), state: z.string(), reason: z.string().optional() })),
+  channels: z.array(
+    z.object({
+      name: z.string(),
+      state: z.string(),
+      reason: z.string().optional(),
+      toDo: channelToDo.optional(),
+    }),
+  ),
 });
 const providersAnswer = z.object({
   providers: z.array(
@@ -9,6 +20,13 @@ const providersAnswer = z.object({
   ),
 });
 const modelsAnswer = z.object({ models: z.array(z.object({ id: z.string(), name: z.string() })) });
+
+export interface ShownChannel {
+  readonly name: string;
+  readonly state: string;
+  readonly reason?: string | undefined;
+  readonly toDo?: ChannelToDo | undefined;
+}
 
 export interface ShownModel {
   readonly id: string;

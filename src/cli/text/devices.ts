@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { print, printNote, printTable } from "./output.js";
+import { printQr } from "./qr.js";
 
 const devices = z.object({
   needsToken: z.boolean(),
@@ -30,11 +31,7 @@ export function printDevices(answer: unknown): void {
 /** The link, and the same as a picture where somebody looks at it. */
 export async function printInvitation(answer: unknown): Promise<void> {
   const { url, expiresAt, warning } = invitation.parse(answer);
-  if (process.stdout.isTTY) {
-    const { renderUnicodeCompact } = await import("uqr");
-    // Light squares are drawn, so that a dark terminal shows dark on light, as cameras want it.
-    print(renderUnicodeCompact(url, { ecc: "M", border: 2 }));
-  }
+  if (process.stdout.isTTY) await printQr(url);
   print(url);
   printNote(`It lets one device in, until ${expiresAt}.`);
   if (warning !== undefined) printNote(warning);

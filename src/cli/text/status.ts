@@ -24,6 +24,7 @@ const status = z.object({
       state: z.string(),
       reason: z.string().optional(),
       lastSeenAt: z.string().optional(),
+      toDo: z.object({ text: z.object({ en: z.string() }) }).optional(),
     }),
   ),
   problems: z.array(z.string()),
@@ -60,9 +61,10 @@ export function printStatus(answer: unknown, address: string): void {
   print(`Home:      ${now.home}`);
   print(`Workspace: ${now.workspace}`);
   print(now.channels.length === 0 ? "Channels:  none" : "Channels:");
-  for (const { name, state, reason, lastSeenAt } of now.channels) {
+  for (const { name, state, reason, lastSeenAt, toDo } of now.channels) {
     const seen = lastSeenAt === undefined ? "" : `, last sign of life ${agoOf(lastSeenAt)}`;
     print(`  ${name} ${state}${seen}${reason === undefined ? "" : `: ${harmless(reason)}`}`);
+    if (toDo !== undefined) print(`    ${toDo.text.en} The code is shown by: maxclaw channels`);
   }
   if (now.sandbox !== undefined) print(`Sandbox:   ${harmless(sandboxText(now.sandbox))}`);
   if (now.sandbox?.memory !== undefined) print(`Memory:    of commands ${harmless(now.sandbox.memory)}`);

@@ -173,6 +173,7 @@ function channelsOf(states: readonly ChannelStatus[], written: unknown): readonl
       since: found?.since,
       lastSeenAt: found?.lastSeenAt,
       reason: found?.reason,
+      toDo: found?.toDo,
       ...(isPlatformName(name) ? { title: titleOf(name), fields: setUpOf(name)?.fields } : {}),
     };
   });

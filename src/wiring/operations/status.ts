@@ -37,6 +37,7 @@ export function openStatus(
     new Map([...switchedOff(options), ...platforms.off]),
     core.logEvent,
     titleOfOffered,
+    (name) => platforms.channels.get(name)?.toDo?.(),
   );
   const status = new Status({
     facts: { version, instanceId: core.process.instanceId, home, workspace, missing, engine: engineOf(options, core) },

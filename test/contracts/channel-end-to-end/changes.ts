@@ -68,6 +68,7 @@ export const changesTests: readonly ChannelPromise[] = [
     "the model reads what a message answers, and whose words that were",
     { answer: { text: "the sky is green" } },
     async (world, harness) => {
+      if (harness.quotes === false) return;
       const [ann] = harness.people;
       await harness.write({ from: ann, text: "what colour is it?" });
       await world.seen(ann.chatId, "the sky is green");
@@ -81,6 +82,7 @@ export const changesTests: readonly ChannelPromise[] = [
         ? /<in_reply_to>\n<untrusted source="[^"]+">\n(?:On .+ wrote:\n)?the sky is green\n<\/untrusted>/
         : /<in_reply_to from="you">the sky is green<\/in_reply_to>/;
       assert.match(await readWith("are you sure?", "the sky is green"), own);
+      if (harness.quotesById) return;
       // What the assistant never said is nobody's word that counts.
       assert.match(
         await readWith("and this?", "the sky is red"),

@@ -47,7 +47,8 @@ export const buttonsTests: readonly ChannelTest[] = [
       assert.deepEqual(side.below(other), []);
       assert.deepEqual(far.previewed?.() ?? [], []);
       for (const label of ["Yes", "No", "No"]) side.press(chat, label);
-      await until("all are told", () => side.told().length === 3, limitMs);
+      const quiet = side.showsPresses === true ? [] : [{ text: "Yes", isLoud: false }];
+      await until("all are told", () => presses.length === 3 && side.told().length === quiet.length + 2, limitMs);
       assert.deepEqual(
         presses.map(({ chatId, chatType, value }) => [chatId, chatType, value]),
         [
@@ -58,7 +59,7 @@ export const buttonsTests: readonly ChannelTest[] = [
       );
       for (const { senderId } of presses) assert.notEqual(senderId, "");
       assert.deepEqual(side.told(), [
-        { text: "Yes", isLoud: false },
+        ...quiet,
         { text: "This is closed.", isLoud: true },
         { text: "Later.", isLoud: true },
       ]);
@@ -68,7 +69,11 @@ export const buttonsTests: readonly ChannelTest[] = [
   buttonsTest("a press waits for no message of its chat", async (far, side) => {
     const [chat] = far.chats;
     const hold = gate();
-    const channel = side.open(async () => ({ status: "taken", text: "Yes" }));
+    let presses = 0;
+    const channel = side.open(async () => {
+      presses += 1;
+      return { status: "taken", text: "Yes" };
+    });
     const gateway = recordPublish(async () => {
       await hold.opened;
       return accepted;
@@ -79,7 +84,7 @@ export const buttonsTests: readonly ChannelTest[] = [
     await until("the message came", () => gateway.messages.length > 0, limitMs);
     side.press(chat, "Yes");
     try {
-      await until("the press is told", () => side.told().length === 1, limitMs);
+      await until("the press is told", () => presses === 1 && (side.showsPresses || side.told().length === 1), limitMs);
     } finally {
       hold.open();
     }
@@ -89,12 +94,13 @@ export const buttonsTests: readonly ChannelTest[] = [
     async (far, side) => {
       const [chat] = far.chats;
       const channel = side.open(async () => ({ status: "taken", text: "Yes" }));
+      if (channel.edit === undefined) return;
       const { platformMessageId } = await channel.send(reply(chat, "Shall **I**?", { buttons }), never);
       side.failNextEdit();
       const edit = { chatId: chat, platformMessageId, content: "Shall **I**?\n\n✓ Yes" };
-      await failureOf(channel.edit?.(edit, never) ?? Promise.resolve());
+      await failureOf(channel.edit(edit, never));
       assert.equal(side.below(chat).length, 3);
-      await channel.edit?.(edit, never);
+      await channel.edit(edit, never);
       assert.deepEqual([side.text(chat).replaceAll("*", ""), side.below(chat)], ["Shall I?\n\n✓ Yes", []]);
     },
   ),

@@ -44,6 +44,8 @@ export interface ButtonsFarSide {
   press(chatId: string, label: string): void;
   /** What was told to those who pressed, in order; `isLoud` when they cannot overlook it. */
   told(): readonly { readonly text: string; readonly isLoud: boolean }[];
+  /** The platform itself shows what was pressed, as a message of the person: a press that is taken needs no word. */
+  readonly showsPresses?: boolean;
   failNextEdit(): void;
 }
 

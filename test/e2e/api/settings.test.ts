@@ -308,8 +308,8 @@ test("channels are listed and tried, and their secrets go to no other address", 
   await using place = await openPlace({ ...config, channels: { telegram: section } });
   const { channels } = (await place.get("/api/channels")).answer;
   const named = (name: string) => channels.find((channel: { name: string }) => channel.name === name);
-  assert.deepEqual([named("telegram").isAvailable, named("whatsapp").isAvailable], [true, false]);
-  assert.equal((await place.get("/api/channels/whatsapp/status")).answer.connected, false);
+  assert.deepEqual([named("telegram").isAvailable, named("mattermost").isAvailable], [true, false]);
+  assert.equal((await place.get("/api/channels/mattermost/status")).answer.connected, false);
   assert.deepEqual((await place.post("/api/channels/telegram/test", { enabled: true, token: stars })).answer, {
     ok: true,
     account: "@maxclaw_test_bot",

@@ -52,7 +52,7 @@ test("config get, set and unset work on single keys, keep comments, and refuse w
     ["channels.telegram.allowFrom", "5", /channels.telegram.allowFrom takes a list, e.g. '\["one", "two"\]', not 5/],
     ["gateway", '{"prot": 1}', /unknown key "gateway.prot"/],
     ["gateway.port.x", "1", /holds one value/],
-    ["channels.whatsapp.enabled", "true", /maxclaw has no WhatsApp channel yet\. It has: telegram, /],
+    ["channels.mattermost.enabled", "true", /maxclaw has no Mattermost channel yet\. It has: telegram, /],
   ] as const) {
     const { code, stderr } = await said("set", key, value);
     assert.equal(code, 2, key);

@@ -15,7 +15,7 @@ test("after migrate a gateway shows the old sessions, remembers what was remembe
   const homedir = dirname(cli.home);
   const { "config.json": goConfig, ...goFiles } = goHome;
   // Its bot would be asked for at the real Telegram.
-  const config = { ...goConfig, channels: { whatsapp: { enabled: true } } };
+  const config = { ...goConfig, channels: { mattermost: { enabled: true } } };
   const { "config.json": _nano, ...nanobotFiles } = nanobotHome;
   const { "openclaw.json": _claw, ...openclawFiles } = openclawHome;
   await writeFiles(join(homedir, ".maxclaw"), { ...goFiles, "config.json": config });
@@ -38,7 +38,7 @@ test("after migrate a gateway shows the old sessions, remembers what was remembe
   const applied = await cli.run(["migrate", "--apply"]);
   assert.equal(applied.code, 0, applied.stderr);
   assert.match(applied.stdout, /imported +telegram:42, 2 messages/);
-  assert.match(applied.stdout, /channels\.whatsapp: maxclaw does not have this channel/);
+  assert.match(applied.stdout, /channels\.mattermost: maxclaw does not have this channel/);
   const claw = await cli.run(["migrate", "--from", join(homedir, "old-claw"), "--apply", "--json"]);
   assert.equal(JSON.parse(claw.stdout).homes[0].kind, "openclaw");
 

@@ -33,7 +33,8 @@ export const goHome = {
     providers: { openai: { apiKey: "sk-go" }, groq: { apiKey: `\${GROQ_KEY}` }, anthropic: { apiKey: "" } },
     channels: {
       telegram: { enabled: true, token: "1:go", allowFrom: ["*"] },
-      whatsapp: { enabled: true },
+      mattermost: { enabled: true },
+      whatsapp: { enabled: true, bridgeUrl: "ws://127.0.0.1:1", bridgeToken: "go-bridge", allowFrom: ["15551230001"] },
       discord: { enabled: false, token: "" },
     },
   },

@@ -61,7 +61,11 @@ describe("the command line", () => {
     ["a key without provider", ["onboard", "--api-key", "x"], /--provider/],
     ["a key by two ways", ["onboard", "--provider", "openai", "--key", "x", "--key-env", "Y"], /once/],
     ["a token without channel", ["onboard", "--token", "x"], /--channel/],
-    ["a channel that there is not", ["onboard", "--channel", "pigeon"], /no channel pigeon to set up[\s\S]*telegram, discord/],
+    [
+      "a channel that there is not",
+      ["onboard", "--channel", "pigeon"],
+      /no channel pigeon to set up[\s\S]*telegram, discord/,
+    ],
     ["a channel without token", ["onboard", "--channel", "telegram"], /--token-env NAME or --token-stdin/],
     ["a mailbox without address", ["onboard", "--channel", "email"], /--address/],
     ["an owner that is a name", ["onboard", "--channel", "telegram", "--owner", "@ada"], /not an id/],
@@ -190,12 +194,12 @@ describe("status without a gateway", () => {
   it("tells home, config and problems, as text and as JSON", async () => {
     await using cli = await openCli();
     await mkdir(cli.home, { mode: 0o700 });
-    await writeFile(join(cli.home, "config.json"), '{"gatway": {}, "channels": {"whatsapp": {"enabled": true}}}');
+    await writeFile(join(cli.home, "config.json"), '{"gatway": {}, "channels": {"mattermost": {"enabled": true}}}');
     const { code, stdout } = await cli.run(["status"]);
     assert.equal(code, 1, "there is something to look at");
     assert.match(stdout, /no gateway is running/);
     assert.match(stdout, /Problem: .*"gatway".*did you mean "gateway"/);
-    assert.match(stdout, /Problem: .*no WhatsApp channel yet/);
+    assert.match(stdout, /Problem: .*no Mattermost channel yet/);
     const parsed = JSON.parse((await cli.run(["status", "--json"])).stdout);
     assert.deepEqual([parsed.running, parsed.home, parsed.problems.length], [false, cli.home, 2]);
     await writeFile(join(cli.home, "config.json"), "{}", { mode: 0o600 });

@@ -108,7 +108,8 @@ describe("migrate", () => {
       ...{ enabled: true, imapHost: "imap.test", imapUseSSL: true },
       allowFrom: ["ada@example.org"],
     });
-    assert.equal(config.channels.whatsapp, undefined);
+    assert.equal(config.channels.mattermost, undefined);
+    assert.deepEqual(config.channels.whatsapp, goHome["config.json"].channels.whatsapp);
     assert.deepEqual(config.providers.groq, { apiKey: `\${GROQ_KEY}` });
     assert.deepEqual(config.providers.anthropic, { apiKey: "sk-nano" });
     assert.deepEqual(config.providers["my-proxy"], {
@@ -125,7 +126,7 @@ describe("migrate", () => {
     assert.equal(loaded.config.providers["my-proxy"]?.apiKey, "p");
 
     const problems = first.flatMap((one) => one.problems.map(({ what, why }) => `${what}: ${why}`)).join("\n");
-    for (const told of [/channels\.whatsapp/, /broken\.json: it is not JSON/, /job past: its time has passed/])
+    for (const told of [/channels\.mattermost/, /broken\.json: it is not JSON/, /job past: its time has passed/])
       assert.match(problems, told);
     for (const told of [/channels\.feishu/, /grace/, /empty\.jsonl/, /job bad/, /openai-codex:me/, /channels\.signal/])
       assert.match(problems, told);

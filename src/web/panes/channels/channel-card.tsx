@@ -6,6 +6,7 @@ import { ChannelForm } from "./channel-form.js";
 import { type Channel, type Known, switchChannel, testChannel } from "./channels.js";
 import { OwnerCode } from "./owner-code.js";
 import { People } from "./people.js";
+import { ToDo } from "./to-do.js";
 import { channelsWords } from "./words.js";
 
 /** One channel: how it is, its settings, and who may talk there. */
@@ -45,6 +46,7 @@ export function ChannelCard({
         ) : undefined}
       </div>
       <Health channel={channel} known={known} />
+      {channel.toDo === undefined ? undefined : <ToDo {...channel.toDo} />}
       <div class="card-line">
         {isOffered ? (
           <button type="button" class="button quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>

@@ -13,6 +13,8 @@ export interface Channel {
   readonly lastSeenAt: string;
   /** For people. */
   readonly title: string;
+  /** What its owner must do; `scan`: what a phone must scan for it, or empty. */
+  readonly toDo: { readonly text: string; readonly scan: string } | undefined;
   /** What is asked to set it up. None: the config file does that. */
   readonly fields: readonly ChannelField[];
 }
@@ -77,6 +79,7 @@ function toChannel(channel: JsonObject): Channel {
     since: textIn(channel.since),
     lastSeenAt: textIn(channel.lastSeenAt),
     title: saidIn(channel.title) || textIn(channel.name),
+    toDo: isRecord(channel.toDo) ? { text: saidIn(channel.toDo.text), scan: textIn(channel.toDo.scan) } : undefined,
     fields: recordsIn(channel.fields).map(toField),
   };
 }

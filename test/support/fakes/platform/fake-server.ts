@@ -42,6 +42,8 @@ export interface FakeServerOptions {
   /** A WebSocket was opened; undefined: this platform has none. Return a status to refuse it. */
   readonly onSocket?: (socket: WebSocket, call: Pick<FakeCall, "query" | "headers">) => void;
   readonly refusesSocket?: (call: Pick<FakeCall, "query" | "headers">) => number | undefined;
+  /** Another name for a call, where one path serves several. */
+  readonly rename?: (name: string, json: FakeCall["json"]) => string;
 }
 
 /** A platform's HTTP and WebSocket on loopback, with faults on demand: what is special about a platform is in `options`. */
@@ -108,8 +110,10 @@ export class FakeServer implements AsyncDisposable {
     });
     try {
       const body = await bodyOf(request);
-      const about = { query: queryOf(request), headers: request.headers, body, json: jsonIn(body) };
-      const call: FakeCall = { name: nameOf(request), ...about, signal: gone.signal };
+      const json = jsonIn(body);
+      const about = { query: queryOf(request), headers: request.headers, body, json };
+      const name = this.#options.rename?.(nameOf(request), json) ?? nameOf(request);
+      const call: FakeCall = { name, ...about, signal: gone.signal };
       this.calls.push(call);
       await this.#carryOut(call, request, response);
     } catch (error) {

@@ -62,6 +62,12 @@ export interface ChannelHarness extends AsyncDisposable {
   readonly hasVoice: boolean;
   /** What a message answers is only in its text: nobody vouches for whose words those were. */
   readonly quotesInText?: boolean;
+  /** False: nothing says which message is answered. */
+  readonly quotes?: boolean;
+  /** The platform names an answered message only by its id: only what was said is known. */
+  readonly quotesById?: boolean;
+  /** What is written while nobody listens is lost: neither the platform nor the program between keeps it. */
+  readonly forgetsUnheard?: boolean;
   /** The platform tells repeated sends from new ones: nothing may be shown twice there, whatever happens. */
   readonly knowsRepeats: boolean;
 

@@ -53,10 +53,11 @@ export interface FarSideParts {
   /** Absent: the platform has no buttons. */
   readonly press?: (chatId: string, value: string) => void;
   readonly told?: ButtonsFarSide["told"];
+  readonly showsPresses?: boolean;
 }
 
 /** For `testChannelContract`. */
-export function farSideOver({ platform, open, press, told, lengthOf, ...more }: FarSideParts): FarSide {
+export function farSideOver({ platform, open, press, told, showsPresses, lengthOf, ...more }: FarSideParts): FarSide {
   const { server, chats, sendCall, editCall = /$^/, receiveCall, refusal = plainRefusal } = platform;
   return {
     ...more,
@@ -81,6 +82,7 @@ export function farSideOver({ platform, open, press, told, lengthOf, ...more }: 
               press(chatId, button.value);
             },
             told,
+            ...(showsPresses === undefined ? {} : { showsPresses }),
             failNextEdit: () => server.failNext(editCall, { kind: "answer", ...refusal(400) }),
           },
         }),

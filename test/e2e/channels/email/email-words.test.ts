@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { until } from "../../support/engine/engine-kit.js";
-import { withoutMailServer } from "../../support/fakes/mail/mail-server.js";
-import { forwardHeads } from "../../support/rules/mail-shapes.js";
-import { askedIn } from "../../support/worlds/channels/chat-world.js";
-import { createEmailHarnesses, type EmailHarness } from "../../support/worlds/channels/email-harness.js";
-import { type HarnessWorld, openHarnessWorld } from "../../support/worlds/channels/harness-world.js";
-import { nestedForwards, type TestMail, writeMail } from "../../support/worlds/channels/mail-kit.js";
+import { until } from "../../../support/engine/engine-kit.js";
+import { withoutMailServer } from "../../../support/fakes/mail/mail-server.js";
+import { forwardHeads } from "../../../support/rules/mail-shapes.js";
+import { askedIn } from "../../../support/worlds/channels/chat-world.js";
+import { createEmailHarnesses, type EmailHarness } from "../../../support/worlds/channels/email-harness.js";
+import { type HarnessWorld, openHarnessWorld } from "../../../support/worlds/channels/harness-world.js";
+import { nestedForwards, type TestMail, writeMail } from "../../../support/worlds/channels/mail-kit.js";
 
 const skip = withoutMailServer();
 const harnesses = createEmailHarnesses();
