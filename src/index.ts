@@ -26,6 +26,7 @@ export type {
   ChannelContext,
   ChannelRecords,
   OwnChannelContext,
+  OwnerToDo,
   PlatformContext,
   Press,
   PressOutcome,

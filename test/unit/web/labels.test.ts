@@ -31,7 +31,7 @@ describe("what people call the settings on the page", () => {
       const [en = "", zh = ""] = labels[name] ?? [];
       for (const label of [en, zh]) {
         assert.notEqual(bare(label), bare(path.at(-1) ?? ""), name);
-        assert.doesNotMatch(label, /[a-z][A-Z](?!uth)|\w\.\w|\b(?:usd|api|url|id)\b/, name);
+        assert.doesNotMatch(label, /[a-z][A-Z](?!uth|pp)|\w\.\w|\b(?:usd|api|url|id)\b/, name);
       }
       assert.match(en, /^[A-Z]/, name);
     }
