@@ -50,15 +50,15 @@ export type WhatsAppBusinessSection = z.output<typeof whatsappBusiness>;
 
 export const whatsappBusinessLabels: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   enabled: ["Connect to WhatsApp Business", "连接 WhatsApp Business"],
-  phoneNumberId: ["Phone number id", "电话号码 id"],
-  accessToken: ["Access token", "访问令牌"],
-  appSecret: ["App secret", "应用密钥"],
-  verifyToken: ["Verify token", "验证令牌"],
+  phoneNumberId: ["Business number, as Meta counts it", "商业号码在 Meta 的编号"],
+  accessToken: ["Token of the system user", "系统用户的令牌"],
+  appSecret: ["Secret of the app", "应用的密钥"],
+  verifyToken: ["Password of the webhook", "Webhook 的密码"],
   allowFrom: ["People who may write", "可以写消息的人"],
   listenAddr: ["Address where messages arrive", "消息到达的地址"],
   webhookPath: ["Path where messages arrive", "消息到达的路径"],
   template: ["Template for late messages", "用于迟到消息的模板"],
-  templateLanguage: ["Language of the template", "模板的语言"],
+  templateLanguage: ["Language of that template", "模板的语言"],
   apiRoot: ["Proxy to reach Meta", "访问 Meta 的代理"],
 };
 
