@@ -73,6 +73,8 @@ export class SessionsPane {
     );
     setText(this.#none, t(isArchived ? "noneArchived" : "none"));
     this.#none.hidden = entries.length > 0;
+    // Also those that this device has kept, while the gateway is away.
+    if (entries.length > 0) this.element.classList.remove("is-unknown");
     this.#more.hidden = !hasMore;
     setText(this.#archived, t(isArchived ? "showCurrent" : "showArchived"));
     keepFocus();
