@@ -59,7 +59,10 @@ export class SlackApi {
   /** Rights that the bot's token does not have and needs; none where Slack does not say. @throws {ChannelError} */
   async missingRights(signal: AbortSignal): Promise<readonly string[]> {
     const { headers } = await this.#ask("auth.test", {}, signal, {});
-    const has = headers.get("x-oauth-scopes")?.split(/\s*,\s*/);
+    const has = headers
+      .get("x-oauth-scopes")
+      ?.split(",")
+      .map((right) => right.trim());
     return has === undefined ? [] : neededRights.filter((right) => !has.includes(right));
   }
 

@@ -45,10 +45,10 @@ function listOf(buttons: readonly Button[]): object {
 
 /** Undefined: a template cannot carry this text. Its variable takes no lines, and no row of spaces. */
 export function templatePayload(content: string, name: string, language: string): object | undefined {
-  const text = toBody(content)
-    .replace(/\s*\n\s*/g, " · ")
-    .replace(/\s+/g, " ")
-    .trim();
+  const lines = toBody(content)
+    .split("\n")
+    .map((line) => line.trim().replace(/\s+/g, " "));
+  const text = lines.filter((line) => line !== "").join(" · ");
   if (text === "" || text.length > limits.templateText) return undefined;
   const components = [{ type: "body", parameters: [{ type: "text", text }] }];
   return { type: "template", template: { name, language: { code: language }, components } };

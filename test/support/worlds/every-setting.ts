@@ -22,6 +22,17 @@ export function wholeConfig(apiBase: string, home: string): JsonObject {
     channels: {
       telegram: { enabled: true, token: "4242:every-key", apiRoot: nowhere, webhook: { secret } },
       discord: { enabled: true, token: "discord-every-key", apiRoot: nowhere },
+      slack: { enabled: true, botToken: "xoxb-every-key", appToken: "xapp-every-key", apiRoot: nowhere },
+      qq: { enabled: true, appId: "102000001", appSecret: "secret-0123", apiRoot: nowhere, tokenRoot: nowhere },
+      whatsapp: { enabled: true, bridgeUrl: "ws://127.0.0.1:9" },
+      "whatsapp-business": {
+        enabled: true,
+        phoneNumberId: "1",
+        accessToken: "secret-0123",
+        appSecret: "secret-0123",
+        verifyToken: "secret-0123",
+        apiRoot: nowhere,
+      },
       websocket: { enabled: true, port: 0 },
       email: {
         enabled: true,
@@ -117,6 +128,7 @@ function candidatesFor(path: readonly string[]): readonly unknown[] {
     "/srv/changed",
     `${nowhere}/changed`,
     "https://127.0.0.1/changed",
+    "ws://127.0.0.1:9/changed",
     "postgresql://127.0.0.1:9/changed",
     "Asia/Tokyo",
     "08:00-09:00",
