@@ -57,7 +57,11 @@ function escapeAddress(href: string): string {
 }
 
 function inLink(inner: string): string {
-  return inner.replace(/\s*\n\s*/g, " ").replaceAll("|", "¦");
+  const lines = inner.includes("\n") ? inner.split("\n").map((line) => line.trim()) : [inner];
+  return lines
+    .filter((line, n) => line !== "" || n === 0)
+    .join(" ")
+    .replaceAll("|", "¦");
 }
 
 /** Those in an address stay bare, or it could not be clicked. */
