@@ -57,11 +57,15 @@ function escapeAddress(href: string): string {
 }
 
 function inLink(inner: string): string {
-  const lines = inner.includes("\n") ? inner.split("\n").map((line) => line.trim()) : [inner];
-  return lines
-    .filter((line, n) => line !== "" || n === 0)
-    .join(" ")
-    .replaceAll("|", "¦");
+  // A link without any text would be refused.
+  return (
+    inner.includes("\n")
+      ? inner
+          .split("\n")
+          .map((line) => line.trim())
+          .join(" ")
+      : inner
+  ).replaceAll("|", "¦");
 }
 
 /** Those in an address stay bare, or it could not be clicked. */
