@@ -134,7 +134,7 @@ const ports: Readonly<Record<string, number>> = { "https:": 443, "http:": 80, "s
 
 /**
  * The address as git is to have it, and what binds git to the place that was judged: over HTTP it connects to just the addresses that were looked
- * up, whatever a second look-up gives. Files of this machine are as any other folder.
+ * up, whatever a second look-up gives. A folder of this machine is not an address, and may always be read.
  *
  * @throws {RequestError} 400 where it may not be reached
  */

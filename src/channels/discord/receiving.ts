@@ -5,12 +5,12 @@ import { Background } from "../../util/async/background.js";
 import { type LinkedAbort, linked } from "../../util/async/linked.js";
 import { sleep } from "../../util/async/sleep.js";
 import type { ChannelContext, Publish, ReceivedFile } from "../channel.js";
+import { download } from "../wire/download.js";
 import { type Account, type Bot, callMs } from "./account.js";
 import type { DiscordRest } from "./api.js";
 import { type CommandText, registerCommands } from "./commands.js";
 import type { GatewayEvent } from "./connection.js";
 import { callError } from "./discord-error.js";
-import { download } from "./files.js";
 import { type ChannelEvent, Intake, type IntakeMemory, untilAnswered } from "./intake.js";
 import { answerInteraction, type Interaction, parseInteraction, type Word } from "./interaction.js";
 import type { DiscordAttachment } from "./message.js";
@@ -185,7 +185,7 @@ function toFile({ url, filename, size, content_type: mime }: DiscordAttachment, 
     mimeType: (mime ?? "application/octet-stream").split(";", 1)[0] ?? "",
     sizeBytes: size,
     isVoice: isVoice || undefined,
-    read: (maxBytes, signal) => download(url, maxBytes, signal),
+    read: (maxBytes, signal) => download("Discord", url, maxBytes, { signal }),
   };
 }
 

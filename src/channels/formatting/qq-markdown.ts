@@ -1,4 +1,5 @@
-import { type Marks, renderMarkdown } from "./markdown.js";
+import { commonMarks, isBetweenSpaces } from "./common-marks.js";
+import { renderMarkdown } from "./markdown.js";
 import { toPlainText } from "./plain-text.js";
 
 /**
@@ -22,36 +23,12 @@ export function withoutAddresses(text: string): string {
   return text.replace(/\b[a-z][a-z0-9+]*:\/\//gi, "").replace(/(?<=[\p{L}\p{N}_-])\.(?=\p{L}{2})/gu, "[.]");
 }
 
-const qqMarks: Marks = {
-  text: escapeMarks,
-  bold: (inner) => wrap("**", inner),
-  italic: (inner) => wrap("*", inner),
-  strike: (inner) => wrap("~~", inner),
-  code: (text) => (text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``),
-  pre(text, language) {
-    const name = language.replace(/[^\w+#.-]/g, "");
-    return `\`\`\`${name}\n${text.replaceAll("```", "`\u200b``")}\n\`\`\``;
-  },
-  link: (inner, href) => (inner === "" ? href : `[${inner}](${href.replaceAll(")", "%29")})`),
-  quote: (inner) => inner.replace(/^/gm, "> "),
-};
-
-function wrap(mark: string, inner: string): string {
-  return inner.trim() === "" ? inner : `${mark}${inner}${mark}`;
-}
-
-/** Addresses stay bare: a backslash would become a part of them. */
-function escapeMarks(text: string): string {
-  return text
-    .split(/(https?:\/\/[^\s<>]+)/)
-    .map((part, index) => (index % 2 === 1 ? part : escapePlain(part)))
-    .join("");
-}
+const qqMarks = commonMarks(escapePlain);
 
 function escapePlain(text: string): string {
   return text
     .replace(/[\\*~`[\]|]|(?<![^\W_])_|_(?![^\W_])/g, (mark, at: number) =>
-      mark === "*" && /\s/.test(text[at - 1] ?? "") && /\s/.test(text[at + 1] ?? "") ? mark : `\\${mark}`,
+      mark === "*" && isBetweenSpaces(text, at) ? mark : `\\${mark}`,
     )
     .replace(/^([ \t]*)(>|#{1,6}\s|[-+]\s)/gm, "$1\\$2");
 }

@@ -22,7 +22,8 @@ export function splitMarkdown(
       break;
     }
     const cut = cutOff(left, limit, measure);
-    pieces.push(cut.piece);
+    // What is cut off a text that begins with white space may be white space alone.
+    if (cut.piece.trim() !== "") pieces.push(cut.piece);
     left = cut.rest;
   }
   return pieces;

@@ -3,6 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { z } from "zod";
 import { ChannelError, messageOf } from "../../errors.js";
 import type { ReceivedFile } from "../channel.js";
+import { firstBytes } from "../wire/download.js";
 
 const size = { file_id: z.string(), file_size: z.number().optional() };
 const plain = z.looseObject({ ...size, file_name: z.string().optional(), mime_type: z.string().optional() });
@@ -79,14 +80,7 @@ export async function download(
         retryable: status >= 500 || [401, 404, 429].includes(status),
       });
     }
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of response) {
-      chunks.push(chunk as Buffer);
-      bytes += (chunk as Buffer).length;
-      if (bytes > maxBytes) break;
-    }
-    return Buffer.concat(chunks);
+    return await firstBytes(response, maxBytes);
   } catch (error) {
     if (error instanceof ChannelError) throw error;
     throw new ChannelError(`The file could not be fetched from Telegram: ${messageOf(error)}.`, { retryable: true });

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
-import { whyUnreached } from "../../util/text/why-unreached.js";
 import { type Call, callPlatform, jsonOf } from "../wire/call.js";
+import { download } from "../wire/download.js";
 import { GraphError, graphError, title } from "./graph-error.js";
 
 export interface GraphOptions {
@@ -64,32 +64,7 @@ export class Graph {
     const path = `/${encodeURIComponent(mediaId)}`;
     const { url } = media.parse(await this.#ask(path, { query: { phone_number_id } }, callMs, signal));
     if (!this.#isOfMeta(url)) throw new ChannelError("WhatsApp named a place for a file that is not Meta's.");
-    try {
-      const response = await fetch(url, { headers: this.#headers(), redirect: "manual", signal });
-      return await this.#bytesOf(response, maxBytes);
-    } catch (error) {
-      if (error instanceof ChannelError) throw error;
-      const why = whyUnreached(error) ?? "the connection broke";
-      throw new ChannelError(`The file could not be fetched from WhatsApp: ${why}.`, { retryable: true });
-    }
-  }
-
-  async #bytesOf({ ok, status, body }: Response, maxBytes: number): Promise<Uint8Array> {
-    if (!ok || body === null) {
-      await body?.cancel();
-      const retryable = status >= 500 || status === 429 || status === 401;
-      throw new ChannelError(`WhatsApp did not give the file (${status}).`, { retryable });
-    }
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of body) {
-      // The body of an answer gives bytes.
-      const part = chunk as Uint8Array;
-      chunks.push(part);
-      bytes += part.length;
-      if (bytes > maxBytes) break;
-    }
-    return Buffer.concat(chunks);
+    return await download("WhatsApp", url, maxBytes, { headers: this.#headers(), redirect: "manual", signal });
   }
 
   async #ask(

@@ -1,8 +1,6 @@
-import { EngineError, messageOf } from "../../errors.js";
+import { messageOf } from "../../errors.js";
 import type { EventDraft, StoredEvent } from "../../events/event.js";
 import type { Logger } from "../../log.js";
-import { linked } from "../../util/async/linked.js";
-import { settledWithin } from "../../util/async/within.js";
 import type {
   Acceptance,
   AcceptOptions,
@@ -21,6 +19,7 @@ import type {
   StoredWork,
   Work,
 } from "../engine.js";
+import { closedError, EngineLife } from "../engine-life.js";
 import type { HeldFiles } from "../held-files.js";
 import { damageKind } from "../log-damage.js";
 import { DeadLetters, FactRecords } from "./facts.js";
@@ -35,8 +34,6 @@ import type { ThinReport, ThinSpan } from "./maintenance.js";
 import type { Parts } from "./parts.js";
 import { noteStop } from "./run-note.js";
 import type { Store } from "./state.js";
-
-const settleMs = 5000;
 
 interface EmbeddedEngineFacts {
   readonly home: string;
@@ -53,9 +50,7 @@ export class EmbeddedEngine implements Engine {
   readonly #accepting: Accepting;
   readonly #deletedLogs: DeletedLogs;
   readonly #views = new Map<string, Records>();
-  readonly #closing = new AbortController();
-  readonly #consuming = new Set<Promise<void>>();
-  #isClosed = false;
+  readonly #life = new EngineLife();
   #closed: Promise<void> | undefined;
   readonly records: Engine["records"];
   readonly dead: Engine["dead"];
@@ -76,12 +71,12 @@ export class EmbeddedEngine implements Engine {
   }
 
   async accept<Q extends QueueName>(work: Work<Q>, options: AcceptOptions): Promise<Acceptance> {
-    this.#assertRunning();
-    return await this.#accepting.accept(work, options, () => this.#assertRunning());
+    this.#life.assertRunning();
+    return await this.#accepting.accept(work, options, () => this.#life.assertRunning());
   }
 
   async refuse(work: Work<"inbound">, cursor?: Cursor): Promise<boolean> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     return await this.#accepting.refuse(work, cursor);
   }
 
@@ -91,19 +86,9 @@ export class EmbeddedEngine implements Engine {
     handler: Handler<Q>,
     signal: AbortSignal,
   ): Promise<void> {
-    this.#assertRunning();
-    using scope = linked(signal);
-    const stop = (): void => scope.abort(closedError());
-    this.#closing.signal.addEventListener("abort", stop, { once: true });
     // The queue decides what the handler gets, which a plain union does not show to the compiler.
-    const done = this.#parts.lanes.consume(queue, options, handler as Handler<QueueName>, scope.signal);
-    this.#consuming.add(done);
-    try {
-      await done;
-    } finally {
-      this.#consuming.delete(done);
-      this.#closing.signal.removeEventListener("abort", stop);
-    }
+    const all = handler as Handler<QueueName>;
+    await this.#life.consume((ended) => this.#parts.lanes.consume(queue, options, all, ended), signal);
   }
 
   async append(
@@ -111,12 +96,12 @@ export class EmbeddedEngine implements Engine {
     events: readonly EventDraft[],
     options: AppendOptions,
   ): Promise<readonly StoredEvent[]> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     return await storeEvents(this.#parts, sessionKey, events, options);
   }
 
   async announce(sessionKey: string, event: EventDraft): Promise<void> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     await this.#parts.writer.publish(sessionKey, event);
   }
 
@@ -124,7 +109,7 @@ export class EmbeddedEngine implements Engine {
     sessionKey: string,
     { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
   ): Promise<{ readonly events: readonly StoredEvent[]; readonly hasMore: boolean }> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     const { logs } = this.#parts;
     const session = logs.open(sessionKey);
     const { lastSeq } = session;
@@ -134,7 +119,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   async lastSequence(sessionKey: string): Promise<number> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     return this.#parts.logs.open(sessionKey).lastSeq;
   }
 
@@ -149,7 +134,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   async deleteSession(sessionKey: string): Promise<void> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     const { logs, records, writer, lanes, journal, maintenance } = this.#parts;
     const { lastSeq, lastTime } = logs.open(sessionKey);
     const isEmpty = lastSeq === (records.sessions.tombstones.get(sessionKey)?.seq ?? 0);
@@ -169,7 +154,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   async lease(name: string, signal: AbortSignal): Promise<Lease> {
-    this.#assertRunning();
+    this.#life.assertRunning();
     return await this.#parts.leases.take(name, signal);
   }
 
@@ -207,7 +192,7 @@ export class EmbeddedEngine implements Engine {
 
   /** Writes what is in memory to the session logs and syncs everything. Disposing does this too. */
   async flush(): Promise<void> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     await this.#parts.maintenance.flush();
   }
 
@@ -216,7 +201,7 @@ export class EmbeddedEngine implements Engine {
    * turn needs stays, and so do messages, tools and costs.
    */
   async thinLogs(span: ThinSpan, signal: AbortSignal): Promise<ThinReport> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     return await this.#parts.maintenance.thin(this.#facts.sessionLogs?.() ?? [], span, signal);
   }
 
@@ -225,7 +210,7 @@ export class EmbeddedEngine implements Engine {
    * time; the next one waits.
    */
   async holdFiles(): Promise<HeldFiles> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     const held = await this.#parts.maintenance.hold();
     const removeLogs = (): void => this.#deletedLogs.removeAll();
     return {
@@ -244,12 +229,11 @@ export class EmbeddedEngine implements Engine {
 
   async #close(): Promise<void> {
     const { journal, admission, lanes, quiet, maintenance, leases, records } = this.#parts;
-    this.#closing.abort();
+    this.#life.beginClosing();
     journal.end();
     admission.close(closedError());
     leases.close(closedError());
-    const hasSettled = await settledWithin(Promise.allSettled(this.#consuming), { ms: settleMs });
-    this.#isClosed = true;
+    const hasSettled = await this.#life.settle();
     lanes.fenceAll();
     quiet.stop();
     maintenance.stopHolding();
@@ -266,7 +250,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   async #store(operations: readonly Operation[], isReceipt = false): Promise<void> {
-    this.#assertOpen();
+    this.#life.assertOpen();
     this.#parts.writer.write(operations, isReceipt);
     await this.#parts.journal.sync();
   }
@@ -278,18 +262,4 @@ export class EmbeddedEngine implements Engine {
     this.#views.set(kind, view);
     return view;
   }
-
-  /** What was begun may be written until it has settled. */
-  #assertOpen(): void {
-    if (this.#isClosed) throw closedError();
-  }
-
-  /** Nothing is begun any more. */
-  #assertRunning(): void {
-    if (this.#closing.signal.aborted) throw closedError();
-  }
-}
-
-function closedError(): EngineError {
-  return new EngineError("The engine is closed", { kind: "closed" });
 }

@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
+import { closedError } from "../engine-life.js";
 import type { HeldFiles } from "../held-files.js";
 import type { Journal } from "./journal/journal.js";
 import type { QuietFlush } from "./logs/quiet-flush.js";
@@ -163,7 +164,7 @@ export class Maintenance {
 
   async #holdFiles(onHeld: (held: HeldFiles) => void, whenEnded: () => Promise<void>): Promise<void> {
     const { journal, quiet } = this.#options;
-    if (!this.#mayHold) throw new EngineError("The engine is closed", { kind: "closed" });
+    if (!this.#mayHold) throw closedError();
     const lost = new AbortController();
     // A backup would keep what was deleted a moment ago for good.
     if (this.#mustForget) await this.#rotate();

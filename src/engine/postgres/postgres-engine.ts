@@ -1,6 +1,4 @@
-import { EngineError } from "../../errors.js";
 import type { EventDraft, StoredEvent } from "../../events/event.js";
-import { linked } from "../../util/async/linked.js";
 import { settledWithin } from "../../util/async/within.js";
 import type {
   Acceptance,
@@ -19,6 +17,7 @@ import type {
   StoredWork,
   Work,
 } from "../engine.js";
+import { closedError, EngineLife } from "../engine-life.js";
 import { readLedger } from "./events/ledger.js";
 import { signalSql } from "./events/signals.js";
 import type { Accepting } from "./lanes/accepting.js";
@@ -30,7 +29,6 @@ import { toStoredWork } from "./lanes/work-table.js";
 import type { Leases } from "./leases.js";
 import type { Node } from "./node.js";
 
-const settleMs = 5000;
 /** For a database that does not answer. */
 const farewellMs = 3000;
 
@@ -49,9 +47,7 @@ export interface EngineFacts {
 export class PostgresEngine implements Engine {
   readonly #node: Node;
   readonly #facts: EngineFacts;
-  readonly #closing = new AbortController();
-  readonly #consuming = new Set<Promise<void>>();
-  #isClosed = false;
+  readonly #life = new EngineLife();
   #closed: Promise<void> | undefined;
   readonly records: Engine["records"];
   readonly dead: Engine["dead"];
@@ -73,8 +69,8 @@ export class PostgresEngine implements Engine {
   }
 
   async accept<Q extends QueueName>(work: Work<Q>, options: AcceptOptions): Promise<Acceptance> {
-    this.#assertRunning();
-    return await this.#facts.accepting.accept(work, options, () => this.#assertRunning());
+    this.#life.assertRunning();
+    return await this.#facts.accepting.accept(work, options, () => this.#life.assertRunning());
   }
 
   async refuse(work: Work<"inbound">, cursor?: Cursor): Promise<boolean> {
@@ -88,19 +84,9 @@ export class PostgresEngine implements Engine {
     handler: Handler<Q>,
     signal: AbortSignal,
   ): Promise<void> {
-    this.#assertRunning();
-    using scope = linked(signal);
-    const stop = (): void => scope.abort(closedError());
-    this.#closing.signal.addEventListener("abort", stop, { once: true });
     // The queue decides what the handler gets, which a plain union does not show to the compiler.
-    const done = this.#facts.lanes.consume(this.#node, queue, options, handler as Handler<QueueName>, scope.signal);
-    this.#consuming.add(done);
-    try {
-      await done;
-    } finally {
-      this.#consuming.delete(done);
-      this.#closing.signal.removeEventListener("abort", stop);
-    }
+    const all = handler as Handler<QueueName>;
+    await this.#life.consume((ended) => this.#facts.lanes.consume(this.#node, queue, options, all, ended), signal);
   }
 
   async append(
@@ -169,7 +155,7 @@ export class PostgresEngine implements Engine {
   }
 
   async lease(name: string, signal: AbortSignal): Promise<Lease> {
-    this.#assertRunning();
+    this.#life.assertRunning();
     return await this.#facts.leases.take(name, signal);
   }
 
@@ -211,11 +197,10 @@ export class PostgresEngine implements Engine {
   async #close(): Promise<void> {
     const { accepting, leases, lanes, stop } = this.#facts;
     const { feed, database } = this.#node;
-    this.#closing.abort();
+    this.#life.beginClosing();
     accepting.close(closedError());
     const left = leases.close(closedError());
-    await settledWithin(Promise.allSettled(this.#consuming), { ms: settleMs });
-    this.#isClosed = true;
+    await this.#life.settle();
     const held = lanes.held();
     lanes.fenceAll();
     await settledWithin(Promise.all([left, this.#giveBack(held)]), { ms: farewellMs });
@@ -230,18 +215,8 @@ export class PostgresEngine implements Engine {
     for (const attempt of held) await giveBack(this.#node, attempt, 0).catch(() => undefined);
   }
 
-  /** What was begun may be written until it has settled. */
   #opened(): Node {
-    if (this.#isClosed) throw closedError();
+    this.#life.assertOpen();
     return this.#node;
   }
-
-  /** Nothing is begun any more. */
-  #assertRunning(): void {
-    if (this.#closing.signal.aborted) throw closedError();
-  }
-}
-
-function closedError(): EngineError {
-  return new EngineError("The engine is closed", { kind: "closed" });
 }

@@ -110,7 +110,7 @@ test("what came while the gateway was killed is answered once: in chats, channel
     for (const place of places) await w.shown(place, "You said: before");
     await daemon.end("SIGKILL");
   }
-  await until("it is gone", () => discord.gateway.listening === 0);
+  await until("it is gone", () => discord.gateway.sockets.length === 0);
   for (let n = 0; n < 130; n++) discord.write({ channelId: hall, author: bob, content: `among us ${n}` });
   for (const place of places) for (const word of ["m1", "m2"]) say(place, word);
   await using daemon = await startDaemon({ home: w.home });

@@ -126,7 +126,7 @@ describe("the installed package", { timeout: 240_000 }, () => {
     await writeFile(join(home, "config.json"), JSON.stringify({ ...config, agents }), { mode: 0o600 });
     {
       await using _gateway = await startNpx(home);
-      await until("Discord is connected", () => discord.gateway.listening > 0, 30_000);
+      await until("Discord is connected", () => discord.gateway.sockets.length > 0, 30_000);
       telegram.pushText({ chatId: 42, userId: 42, text: "try everything" });
       discord.write({ channelId: discord.dmOf(ann.id), author: ann, content: "hello from Discord" });
       await using program = startProgram(`ws://127.0.0.1:${port}/ws?chatId=desk&token=ws-secret`);

@@ -322,6 +322,10 @@ function coded(text: string): string {
 test("a text that fits comes back as it is, a blank one gives nothing", () => {
   assert.deepEqual(splitMarkdown("  a\n\nb ", 100), ["  a\n\nb "]);
   assert.deepEqual(splitMarkdown(" \n ", 100), []);
+  assert.ok(
+    splitMarkdown(" [> &~~".repeat(40), 100).every((piece) => piece !== ""),
+    "no piece is blank",
+  );
 });
 
 test("cuts are made between paragraphs, then lines, then sentences, then words", () => {

@@ -110,7 +110,7 @@ test("the token is refused for good, and a dead connection is noticed by its hea
   await until("heartbeats are proofs of life", () => running.connections() > 2);
   assert.equal(discord.gateway.intents, 1 + 512 + 4096 + 32_768);
   discord.gateway.isMute = true;
-  await until("it has resumed", () => discord.gateway.resumes > 0, 10_000);
+  await until("it has resumed", () => discord.gateway.resumes.length > 0, 10_000);
   discord.gateway.isMute = false;
   discord.write({ channelId: discord.dmOf(ann.id), author: ann, content: "still there?" });
   await until("it is heard", () => gateway.texts().includes("still there?"));

@@ -4,8 +4,8 @@ import type { Logger } from "../../../log.js";
 import { Background } from "../../../util/async/background.js";
 import type { OwnChannelContext, Publish } from "../../channel.js";
 import { Inbox } from "../../intake/inbox.js";
+import { download } from "../../wire/download.js";
 import type { Account } from "../account.js";
-import { download } from "../files.js";
 import { isMessageEvent, readMessage } from "../message.js";
 import type { Replies } from "../replies.js";
 import type { Sender } from "../send.js";
@@ -72,7 +72,8 @@ export class Events implements AsyncDisposable {
 
   async #takeMessage(type: string, data: unknown): Promise<boolean> {
     const { account, replies, quotable, log } = this.#options;
-    const toFile = (url: string) => (maxBytes: number, signal: AbortSignal) => download(url, maxBytes, signal);
+    const toFile = (url: string) => (maxBytes: number, signal: AbortSignal) =>
+      download("QQ", url, maxBytes, { signal });
     const quotedBy = (shortId: string): Quoted["by"] | undefined => quotable.get(shortId);
     const arrived = readMessage(type, data, account.appId, { botId: this.botId, quotedBy, toFile });
     if (arrived === undefined) {

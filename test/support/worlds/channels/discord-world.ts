@@ -40,7 +40,7 @@ export async function openDiscordWorld(
     discord,
     model,
     home,
-    online: () => until("it is online", () => discord.gateway.listening > 0, 20_000),
+    online: () => until("it is online", () => discord.gateway.sockets.length > 0, 20_000),
     said,
     async shown(channelId, text) {
       const find = () => discord.sent.find((one) => one.channelId === channelId && asRead(one.content).includes(text));
