@@ -19,7 +19,7 @@ import { bundledPackages } from "./bundle/bundled-packages.mjs";
 import { cycloneDx } from "./bundle/cyclonedx.mjs";
 import { licenceTexts } from "./bundle/licences.mjs";
 import { piecesOf } from "./bundle/pieces.mjs";
-import { filesByUrl, importsOfNode, oneLanguage, ourMaps, ownPlaces, tried } from "./bundle/plugins.mjs";
+import { filesByUrl, importsOfNode, oneLanguage, ourMaps, ownPlaces, sharedShapes, tried } from "./bundle/plugins.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const compiled = join(root, "dist", "src");
@@ -72,6 +72,7 @@ async function write(input, dir, { output: moreOutput, plugins = [], ...more } =
       ownPlaces(),
       oneLanguage(join(root, "scripts/bundle/zod-locales.mjs")),
       ourMaps(compiled),
+      sharedShapes(),
       ...plugins,
     ],
     ...more,

@@ -35,6 +35,14 @@ describe("the files of the bundle", { timeout: 300_000 }, () => {
     assert.ok(found > 1000, `${found} functions were found in the maps`);
   });
 
+  it("have no object that begins with another one and has more", () => {
+    const found = files().flatMap(
+      (path) => readFileSync(path, "utf8").match(/[=(,:]\{\.\.\.(?!void 0,)[\w$]+,[^}]/g) ?? [],
+    );
+    // A pattern takes such an object apart.
+    assert.deepEqual(found, []);
+  });
+
   it("have zod's messages in one language", () => {
     const inAll = files().filter((path) => /Ung(?:\\u00fc|ü)ltige Eingabe/.test(readFileSync(path, "utf8")));
     assert.deepEqual(inAll, []);
