@@ -16,7 +16,7 @@ export function checkFound(
   return look.chats.flatMap((chat) =>
     [
       ...checkSequence(chat),
-      ...checkAcknowledged(chat, acknowledged.get(chat.key) ?? []),
+      ...checkAcknowledged(chat, acknowledged.get(chat.key) ?? [], look.parked),
       ...checkMessages(chat, dead),
       ...checkReplies(chat, isClient(chat.key)),
     ].map((what) => `${chat.key}: ${what}`),
@@ -29,11 +29,15 @@ function checkSequence({ events, lastSequence }: LookAtChat): readonly string[] 
   return events.length === lastSequence ? [] : [`sequence: it ends at ${events.length} and not at ${lastSequence}`];
 }
 
-function checkAcknowledged({ events }: LookAtChat, texts: readonly string[]): readonly string[] {
-  const accepted = new Set(acceptedIn(events).map(({ text }) => text));
+function checkAcknowledged(
+  { events }: LookAtChat,
+  texts: readonly string[],
+  parked: readonly string[],
+): readonly string[] {
+  const kept = new Set([...acceptedIn(events).map(({ text }) => text), ...parked]);
   return texts
-    .filter((text) => !accepted.has(text))
-    .map((text) => `lost: "${text}" was acknowledged to its platform and is not in the log`);
+    .filter((text) => !kept.has(text))
+    .map((text) => `lost: "${text}" was acknowledged to its platform and is neither in the log nor parked`);
 }
 
 /** The acknowledgement of a message and its last event are there together or not at all. */

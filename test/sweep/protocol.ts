@@ -12,6 +12,8 @@ export interface Look {
   readonly chats: readonly LookAtChat[];
   /** Ids of buried work. */
   readonly dead: readonly string[];
+  /** Texts that a channel keeps until the gateway can take them. */
+  readonly parked: readonly string[];
 }
 
 export interface LookAtChat {

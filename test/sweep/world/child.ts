@@ -1,5 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import { isOver, parseTask } from "../../../src/agent/tasks/record.js";
 import { loadConfig } from "../../../src/config/load.js";
 import type { Engine } from "../../../src/engine/engine.js";
@@ -100,7 +101,16 @@ async function look(of: Engine): Promise<Look> {
       outbound: (await of.waiting("outbound", key)).map(({ id }) => id),
     });
   }
-  return { chats, dead: (await of.dead.list()).map(({ work }) => work.id) };
+  return { chats, dead: (await of.dead.list()).map(({ work }) => work.id), parked: await parkedIn(of) };
+}
+
+const parkedUpdate = z.object({ update: z.object({ message: z.object({ text: z.string() }) }) });
+
+async function parkedIn(of: Engine): Promise<readonly string[]> {
+  const kept = (await of.records.open("channel_telegram")).list();
+  return kept.flatMap(({ id, value }) =>
+    id.startsWith("parked:") ? parkedUpdate.parse(value).update.message.text : [],
+  );
 }
 
 async function obey(order: Exclude<Order, { order: "goOn" }>): Promise<unknown> {
@@ -116,7 +126,8 @@ async function obey(order: Exclude<Order, { order: "goOn" }>): Promise<unknown> 
       const { inboundWaiting, outboundWaiting } = engine.status();
       // A sub-agent that has ended waits in no queue until its result is accepted.
       const tasks = (await engine.records.open("task")).list().map(({ value }) => parseTask(value));
-      return inboundWaiting + outboundWaiting + tasks.filter((task) => task !== undefined && !isOver(task)).length;
+      const running = tasks.filter((task) => task !== undefined && !isOver(task)).length;
+      return inboundWaiting + outboundWaiting + running + (await parkedIn(engine)).length;
     }
     case "passings":
       return Object.fromEntries(passings);

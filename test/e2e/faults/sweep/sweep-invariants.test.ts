@@ -118,7 +118,7 @@ for (const [what, spoil, told] of spoiledFinds)
     const look = lookOf(good, "t2");
     const acknowledged = new Map([[look.key, ["plain #t2.1"]]]);
     const find = (chat: LookAtChat): readonly string[] =>
-      checkFound({ chats: [chat], dead: [] } satisfies Look, acknowledged, () => false);
+      checkFound({ chats: [chat], dead: [], parked: [] } satisfies Look, acknowledged, () => false);
     assert.deepEqual(find(look), []);
     const broken = find({ ...look, ...spoil(look) });
     assert.ok(
@@ -126,6 +126,15 @@ for (const [what, spoil, told] of spoiledFinds)
       broken.join("\n"),
     );
   });
+
+test("the sweep does not take for lost what a channel keeps until the gateway can take it", () => {
+  const chat: LookAtChat = { ...lookOf(good, "t2"), events: [], lastSequence: 0, inbound: [], outbound: [] };
+  const look: Look = { chats: [chat], dead: [], parked: ["plain #t2.1"] };
+  assert.deepEqual(
+    checkFound(look, new Map([[chat.key, ["plain #t2.1"]]]), () => false),
+    [],
+  );
+});
 
 function doubled({ shown }: ChatEvidence): Partial<ChatEvidence> {
   return { shown: [...shown.slice(0, 1), ...shown] };
