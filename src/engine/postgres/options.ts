@@ -19,6 +19,15 @@ export interface Timing {
   readonly leaseMs?: number;
 }
 
+export const defaultTiming: Required<Timing> = {
+  claimMs: 10_000,
+  renewMs: 2000,
+  pollMs: 1000,
+  deafPollMs: 500,
+  graceMs: 5000,
+  leaseMs: 10_000,
+};
+
 export interface PostgresEngineOptions {
   /** What `import("pg")` and `import("pg-boss")` give. */
   readonly modules: { readonly pg: PgModule; readonly boss: BossModule };
