@@ -17,6 +17,8 @@ export interface Timing {
   readonly graceMs?: number;
   /** A lease ends so long after its last renewal. Default 10,000. */
   readonly leaseMs?: number;
+  /** How often what has lapsed is deleted. Default 60,000. */
+  readonly cleanMs?: number;
 }
 
 export const defaultTiming: Required<Timing> = {
@@ -26,6 +28,7 @@ export const defaultTiming: Required<Timing> = {
   deafPollMs: 500,
   graceMs: 5000,
   leaseMs: 10_000,
+  cleanMs: 60_000,
 };
 
 export interface PostgresEngineOptions {
