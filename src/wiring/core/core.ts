@@ -39,6 +39,7 @@ import type { GatewayOptions } from "../options.js";
 import { underLease } from "../turns/under-lease.js";
 import { folderLimitsOf } from "./folder-limits.js";
 import { openProvenance, type Provenance } from "./labels.js";
+import { compareConfigs } from "./same-config.js";
 import { type OpenedStorage, openStorage } from "./storage.js";
 
 /** The session of the gateway's own events. */
@@ -135,6 +136,7 @@ export async function openCore(
     if (to === "deleted") provenance.files.forget(files.folder(session_key));
   });
   const hasOthers = isClustered(options);
+  if (hasOthers) await compareConfigs(engine, { instanceId, config, log });
   return {
     engine,
     events,
