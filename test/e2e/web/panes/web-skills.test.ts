@@ -64,7 +64,8 @@ describe("skills on the web page", { timeout: 120_000, skip: withoutChromium() }
           assert.match(written, /^---\nname: tea\ndescription: "How to make tea\."\n---\n/);
 
           const save = page.getByRole("button", { name: "Save" });
-          assert.equal(await save.isDisabled(), true, "nothing is to be saved yet");
+          // Nothing is to be saved yet.
+          await page.getByRole("button", { name: "Save", disabled: true }).waitFor();
           await text.fill(written.replace("name: tea", "name: [tea"));
           await save.click();
           await page
@@ -101,7 +102,7 @@ describe("skills on the web page", { timeout: 120_000, skip: withoutChromium() }
           await dialog.getByText(join(t.skills, "tea", "SKILL.md")).waitFor();
           await dialog.getByRole("button", { name: "Delete" }).click();
           await cardOf(page, "weather").waitFor();
-          assert.equal(await card.count(), 0);
+          await card.waitFor({ state: "detached" });
         },
         refusals,
       );
