@@ -37,6 +37,21 @@ export const englishNotices = {
   jobFailed: "The scheduled job {job} failed: {reason}",
   jobMissed: "The scheduled job {job} was missed.",
   job: "Scheduled job {job}",
+  history_new: "New conversation",
+  history_undo: "Undone",
+  history_fork: "Copied from another conversation",
+  history_restored: "Brought back after damage",
+  history_edit: "History edited",
+  history_deletion: "Messages deleted",
+  plan: "Plan: {goal}",
+  state_pending: "pending",
+  state_ready: "ready",
+  state_running: "running",
+  state_paused: "paused",
+  state_completed: "completed",
+  state_failed: "failed",
+  state_skipped: "skipped",
+  state_left: "left",
 } as const;
 
 export type NoticeWords = typeof englishNotices;
