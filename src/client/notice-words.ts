@@ -2,6 +2,7 @@
 export const englishNotices = {
   maxIterations: "Stopped after {n} steps, the limit for one answer.",
   maxTokens: "The answer was cut at the model's length limit.",
+  blind: "The model cannot see pictures: it knows only their names.",
   declined: "The model declined to answer.",
   noAnswer: "The model gave no answer.",
   closed: "This conversation was closed.",

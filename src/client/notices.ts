@@ -68,7 +68,9 @@ const sentences: Sentences = {
   },
   turn_execution_complete: ({ payload }, say) => {
     const ending = endings[payload.stop_reason];
-    return ending === undefined ? undefined : warning(say(ending, { n: payload.iterations }));
+    if (ending !== undefined) return warning(say(ending, { n: payload.iterations }));
+    // A whole answer has a remark only where its model was sent pictures that it cannot see.
+    return payload.remark === undefined ? undefined : warning(say("blind"));
   },
   turn_execution_failed: ({ payload }, say) =>
     error(payload.message || say("failed"), { detail: payload.code === "UNKNOWN" ? undefined : payload.code }),

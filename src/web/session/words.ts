@@ -5,6 +5,7 @@ import { defineWords } from "../words/words.js";
 export const noticeWords = defineWords(englishNotices, {
   maxIterations: "已在 {n} 步后停止，这是一次回答的上限。",
   maxTokens: "回答达到模型的长度上限，被截断了。",
+  blind: "这个模型看不到图片，只知道它们的名称。",
   declined: "模型拒绝回答。",
   noAnswer: "模型没有给出回答。",
   closed: "这个对话已结束。",

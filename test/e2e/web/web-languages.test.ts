@@ -6,6 +6,10 @@ import { backendOfBlock, browserOfBlock } from "../../support/worlds/http/page-b
 import { withoutChromium } from "../../support/worlds/needs.js";
 
 const arabic = "مرحبا بالعالم.\n\n- بند أول\n- بند ثان\n\nIn English.";
+const onePixel = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
 const noKey = { status: 401, body: { error: { message: "Incorrect API key", type: "invalid_request_error" } } };
 
 describe("languages on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
@@ -28,6 +32,27 @@ describe("languages on the web page", { timeout: 120_000, skip: withoutChromium(
         await write(page, "/new");
         await page.getByText("新对话", { exact: true }).last().waitFor();
         assert.equal(await page.getByText("New conversation").count(), 0);
+      },
+      { context: { locale: "zh-CN" } },
+    ),
+  );
+
+  pageTest("a picture for a model that sees none: one line says so", () =>
+    withPage(
+      browser(),
+      backend().url,
+      async (page) => {
+        const [chooser] = await Promise.all([
+          page.waitForEvent("filechooser"),
+          page
+            .getByRole("button", { name: /添加|附/ })
+            .first()
+            .click(),
+        ]);
+        await chooser.setFiles({ name: "cat.png", mimeType: "image/png", buffer: onePixel });
+        await write(page, "what is this?");
+        await page.getByText("这个模型看不到图片，只知道它们的名称。").waitFor();
+        assert.equal(await page.locator(".notice").count(), 1);
       },
       { context: { locale: "zh-CN" } },
     ),
