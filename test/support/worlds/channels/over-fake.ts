@@ -115,7 +115,7 @@ export function harnessOver({
   return {
     shown: (chatId, thread) => chats.in(chatId, thread),
     showings: (chatId) => chats.showings(chatId),
-    faults: ["429", "401", "5xx", "cut-before", "cut-after", "timeout"],
+    faults: ["429", "401", "404", "5xx", "cut-before", "cut-after", "timeout"],
     failNextSend(fault) {
       const status = statuses[fault];
       const times = fault === "401" || fault === "404" ? 3 : 1;
