@@ -10,7 +10,8 @@ import { startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const token = "page-token-of-twenty-characters";
-const lost = /401|ERR_CONNECTION_REFUSED|WebSocket connection|Failed to load resource|Failed to fetch|fetching the script/;
+const lost =
+  /401|ERR_CONNECTION_REFUSED|WebSocket connection|Failed to load resource|Failed to fetch|fetching the script/;
 
 /** All that the browser has kept of what was seen. */
 const kept = `new Promise((resolve) => {
