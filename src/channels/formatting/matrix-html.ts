@@ -25,7 +25,8 @@ const matrixMarks: Marks = {
 };
 
 function linkTo(href: string, label: string): string {
-  return `<code><a href="${escapeHtml(href)}">${label}</a></code>`;
+  const address = href.replace(/\s/g, encodeURIComponent);
+  return `<code><a href="${escapeHtml(address)}">${label}</a></code>`;
 }
 
 /** Bare addresses would be made into links by the clients themselves, with a preview. */

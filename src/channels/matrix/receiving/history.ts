@@ -29,13 +29,23 @@ export interface ReadBack {
   readonly onState?: (event: MatrixEvent) => void;
 }
 
-/** What is in a room before a place in it, oldest first. `isWhole`: nothing was left out. @throws {ChannelError} */
+/** What was read. */
+export interface Missed {
+  /** The oldest first. */
+  readonly events: readonly MatrixEvent[];
+  /** The event that is not wanted any more was found. */
+  readonly hasEnd: boolean;
+  /** Nothing was left out. */
+  readonly isWhole: boolean;
+}
+
+/** What is in a room before a place in it. @throws {ChannelError} */
 export async function readBack(
   api: MatrixApi,
   roomId: string,
   { from, to, isEnd = () => false, onState }: ReadBack,
   signal: AbortSignal,
-): Promise<{ readonly events: readonly MatrixEvent[]; readonly isWhole: boolean }> {
+): Promise<Missed> {
   const found = new Map<string, MatrixEvent>();
   const filter = JSON.stringify({ types: roomTypes, lazy_load_members: true });
   let token: string | undefined = from;
@@ -46,13 +56,13 @@ export async function readBack(
     const said: z.output<typeof page> = page.parse(await api.call({ path, query, what: "the history" }, signal));
     for (const member of eventsIn(said.state)) onState?.(member);
     for (const event of eventsIn(said.chunk)) {
-      if (isEnd(event)) return { events: oldestFirst(found), isWhole: true };
+      if (isEnd(event)) return { events: oldestFirst(found), hasEnd: true, isWhole: true };
       found.set(event.event_id, event);
     }
     // A page may be empty although there are more, and repeats its own token at the end.
     token = said.end === token ? undefined : said.end;
   }
-  return { events: oldestFirst(found), isWhole: token === undefined };
+  return { events: oldestFirst(found), hasEnd: false, isWhole: token === undefined };
 }
 
 function oldestFirst(found: ReadonlyMap<string, MatrixEvent>): readonly MatrixEvent[] {

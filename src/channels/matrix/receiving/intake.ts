@@ -8,7 +8,7 @@ import type { Account, Bot } from "../account.js";
 import { isAutomatic, type MatrixEvent, replacedBy, threadOf } from "../event.js";
 import { isAccountTrouble } from "../matrix-error.js";
 import type { RoomBatch } from "./batch.js";
-import { readBack } from "./history.js";
+import { type Missed, readBack } from "./history.js";
 import type { Invites } from "./invites.js";
 import type { Marks } from "./marks.js";
 import type { IntakeMemory } from "./memory.js";
@@ -39,6 +39,7 @@ export interface Begin {
 
 /** What is under way for one event; resolves with whether it is settled. */
 type Settling = Promise<boolean>;
+const nothing: Missed = { events: [], hasEnd: false, isWhole: true };
 const settled: { readonly done: Settling } = { done: Promise.resolve(true) };
 
 /** Passes on what is said and what happens to it, in order for each room. */
@@ -109,17 +110,18 @@ export class Intake {
     if (begin.since === undefined) return await this.#lately({ roomId, events, gapFrom }, begin);
     if (isKnown || isUpgrade) {
       const to = isKnown ? begin.since : undefined;
-      return [...(await this.#missed(roomId, gapFrom, { to })), ...events];
+      return [...(await this.#missed(roomId, gapFrom, { to })).events, ...events];
     }
     // Who invites often writes at once, before the bot is there.
     const own = (event: MatrixEvent, membership: string): boolean =>
       event.type === "m.room.member" && event.state_key === bot.id && event.content.membership === membership;
     const isInvite = (event: MatrixEvent): boolean => own(event, "invite");
-    const before = events.some(isInvite) ? [] : await this.#missed(roomId, gapFrom, { isEnd: isInvite });
-    const all = [...before, ...events];
-    const invited = all.findLastIndex(isInvite);
-    const begins = invited === -1 ? all.findLastIndex((event) => own(event, "join")) : invited;
-    return all.slice(begins + 1);
+    const invited = events.findLastIndex(isInvite);
+    if (invited !== -1) return events.slice(invited + 1);
+    const before = await this.#missed(roomId, gapFrom, { isEnd: isInvite });
+    if (before.hasEnd) return [...before.events, ...events];
+    const all = [...before.events, ...events];
+    return all.slice(all.findLastIndex((event) => own(event, "join")) + 1);
   }
 
   /** Where it is not known up to where the room was read: what is not old. */
@@ -132,8 +134,8 @@ export class Intake {
     const isOwn = ({ sender, type }: MatrixEvent): boolean => sender === bot.id && type === "m.room.message";
     const isEnd = (event: MatrixEvent): boolean => isOld(event) || (isFirst && isOwn(event));
     const isEnough = events.some(isEnd);
-    const before = isEnough ? [] : await this.#missed(roomId, gapFrom, { isEnd });
-    const all = [...before, ...events];
+    const before = isEnough ? nothing : await this.#missed(roomId, gapFrom, { isEnd });
+    const all = [...before.events, ...events];
     const own = isFirst ? all.findLastIndex(isOwn) : -1;
     return all.slice(own + 1).filter((event) => !isOld(event));
   }
@@ -142,20 +144,20 @@ export class Intake {
     roomId: string,
     from: string | undefined,
     about: { readonly to?: string | undefined; readonly isEnd?: (event: MatrixEvent) => boolean },
-  ): Promise<readonly MatrixEvent[]> {
+  ): Promise<Missed> {
     const { account, bot, log } = this.#options;
-    if (from === undefined) return [];
+    if (from === undefined) return nothing;
     const onState = (event: MatrixEvent): void => bot.rooms.noteMember(roomId, event);
     const ask = () => readBack(account.api, roomId, { from, onState, ...about }, this.#signal);
     try {
-      const { events, isWhole } = await untilAnswered(ask, this.#signal, isAccountTrouble);
-      if (!isWhole)
+      const missed = await untilAnswered(ask, this.#signal, isAccountTrouble);
+      if (!missed.isWhole)
         log.warn("more was missed in a room on Matrix than is read: its oldest part is left out", { roomId });
-      return events;
+      return missed;
     } catch (error) {
       if (this.#signal.aborted || isAccountTrouble(error)) throw error;
       log.warn("what was missed in a room on Matrix cannot be read", { roomId, error: messageOf(error) });
-      return [];
+      return nothing;
     }
   }
 
@@ -211,6 +213,7 @@ export class Intake {
         ? await reader.readChange(roomId, changed)
         : reader.toChange(roomId, changed, known.chatType === "dm");
     if (received === undefined) return settled;
+    memory.take(received);
     return { done: this.#pass(changeOf(received, "edited", event.event_id)) };
   }
 
