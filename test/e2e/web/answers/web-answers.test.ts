@@ -88,7 +88,7 @@ describe("answers on the web page", { timeout: 120_000, skip: withoutChromium() 
       const fold = answer.locator("details");
       assert.equal(await fold.getByText("Inside").isVisible(), false);
       await fold.locator("summary").click();
-      assert.equal(await fold.getByText("Inside").isVisible(), true);
+      await fold.getByText("Inside").waitFor();
       assert.equal(await fold.locator("summary strong").textContent(), "about");
       assert.equal(await fold.getByText("After the fold.").count(), 0);
       await page.setViewportSize({ width: 390, height: 844 });
