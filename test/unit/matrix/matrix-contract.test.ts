@@ -2,13 +2,7 @@ import { MatrixChannel } from "../../../src/channels/matrix/matrix.js";
 import { lengthOf, longestMessage } from "../../../src/channels/matrix/shape.js";
 import { silentLog } from "../../../src/log.js";
 import { testChannelContract } from "../../contracts/channel.js";
-import {
-  editCall,
-  matrixRefusal,
-  sendCall,
-  startFakeMatrix,
-  syncCall,
-} from "../../support/fakes/matrix/fake-matrix.js";
+import { matrixRefusal, sendCall, startFakeMatrix, syncCall } from "../../support/fakes/matrix/fake-matrix.js";
 import { farSideOver } from "../../support/worlds/channels/over-fake.js";
 
 const people = ["@ann:example.org", "@bob:example.org"] as const;
@@ -20,7 +14,7 @@ testChannelContract("matrix", async () => {
   const personIn = (chatId: string): string => (chatId === ann ? people[0] : people[1]);
   return {
     ...farSideOver({
-      platform: { server, chats, sendCall, editCall, receiveCall: syncCall, refusal: matrixRefusal },
+      platform: { server, chats, sendCall, editCall: sendCall, receiveCall: syncCall, refusal: matrixRefusal },
       open(context, isWrong = false) {
         const accessToken = isWrong ? "syt_wrong_secret" : token;
         return new MatrixChannel({ homeserver: url, accessToken, spans: { busyRetryMs: 20 }, log: silentLog }, context);

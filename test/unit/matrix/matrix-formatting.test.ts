@@ -6,7 +6,7 @@ import { always, editBody, textBody } from "../../../src/channels/matrix/body.js
 import { matrixShape } from "../../../src/channels/matrix/shape.js";
 import { asRead, previewsIn, whyRefused } from "../../support/fakes/matrix/rules.js";
 import { fuzzOptions } from "../../support/fuzz.js";
-import { markdownExamples, oddMarkdown } from "../../support/rules/markdown-examples.js";
+import { markdownExamples, oddMarkdown } from "../../support/markdown-examples.js";
 
 const cases: readonly (readonly [what: string, markdown: string, html: string])[] = [
   ["bold, italic and strike", "**b** _i_ ~~s~~", "<b>b</b> <i>i</i> <s>s</s>"],

@@ -38,8 +38,11 @@ test("an invitation of a stranger stays open over a restart, and is accepted onc
   const { matrix, context } = world;
   const isOpen = (): boolean => context.records.list().some(({ id }) => id.includes("/invite/"));
   const first = await world.run();
+  const known = matrix.room([bob]);
   const room = matrix.room([eve], "invite");
   await until("it is kept", isOpen);
+  matrix.write({ room: known, sender: bob, text: "meanwhile" });
+  await world.came("meanwhile");
   await first.stop();
   assert.deepEqual(matrix.joins, []);
   allowed.add(eve);

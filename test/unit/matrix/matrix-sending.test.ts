@@ -93,7 +93,7 @@ test("a homeserver that hangs is asked again, and nothing is lost", async () => 
   const ended = await first.ended;
   assert.ok(ended instanceof ChannelError && ended.retryable);
   matrix.write({ room, sender: ann, text: "meanwhile" });
-  await world.run(channel);
+  await world.run();
   await world.came("meanwhile");
 });
 

@@ -7,7 +7,7 @@ import { longestMessage, slackShape } from "../../../src/channels/slack/shape.js
 import { toReadable } from "../../../src/channels/slack/text.js";
 import { asRead, whyRefused } from "../../support/fakes/slack/rules.js";
 import { fuzzOptions } from "../../support/fuzz.js";
-import { markdownExamples, oddMarkdown } from "../../support/rules/markdown-examples.js";
+import { markdownExamples, oddMarkdown } from "../../support/markdown-examples.js";
 
 const cases: readonly (readonly [what: string, markdown: string, shown: string])[] = [
   ["bold, italic and strike", "**b** _i_ *j* ~~s~~", "*b* _i_ _j_ ~s~"],

@@ -4,8 +4,8 @@ import { asRead, previewsIn, whyRefused } from "./rules.js";
 import { MatrixStore, type StoredEvent } from "./store.js";
 import { atOf, isWanted, syncAnswer } from "./sync.js";
 
+/** Also edits go by it. */
 export const sendCall = /^PUT \/_matrix\/client\/v3\/rooms\/[^/]+\/send\/m\.room\.message\//;
-export const editCall = sendCall;
 export const syncCall = /^GET \/_matrix\/client\/v3\/sync$/;
 
 export const botId = "@max:example.org";

@@ -1,11 +1,4 @@
-import {
-  botId,
-  editCall,
-  matrixRefusal,
-  sendCall,
-  startFakeMatrix,
-  syncCall,
-} from "../../../fakes/matrix/fake-matrix.js";
+import { botId, matrixRefusal, sendCall, startFakeMatrix, syncCall } from "../../../fakes/matrix/fake-matrix.js";
 import type { ChannelHarness, HarnessMessage, HarnessPerson } from "../channel-harness.js";
 import { harnessOver } from "../over-fake.js";
 
@@ -27,7 +20,7 @@ export async function openMatrixHarness(): Promise<ChannelHarness> {
     return store.add(room, { type: "m.room.message", sender, content: { msgtype: "m.text", body: text } }).event_id;
   };
   return {
-    ...harnessOver({ server, chats, sendCall, editCall, receiveCall: syncCall, refusal: matrixRefusal }),
+    ...harnessOver({ server, chats, sendCall, editCall: sendCall, receiveCall: syncCall, refusal: matrixRefusal }),
     channel: "matrix",
     config: { homeserver: url, accessToken: token },
     people: [ann, bob],
