@@ -4,6 +4,7 @@ import { ChannelError } from "../errors.js";
 import { whatToAdd } from "../util/packages/missing.js";
 import { discordPlatform } from "./discord/platform.js";
 import { emailPlatform } from "./email/platform.js";
+import { matrixPlatform } from "./matrix/platform.js";
 import type {
   CommonSection,
   Imports,
@@ -26,6 +27,7 @@ const all = {
   telegram: telegramPlatform,
   discord: discordPlatform,
   slack: slackPlatform,
+  matrix: matrixPlatform,
   email: emailPlatform,
   qq: qqPlatform,
   websocket: websocketPlatform,

@@ -80,6 +80,13 @@ export function strangeError(title: string, answer: CallAnswer): ChannelError {
   return new ChannelError(error.message, { retryable: true, retryAfterMs: error.retryAfterMs });
 }
 
+/** What fails before a message leaves has shown nothing, however it failed. */
+export function withoutMessage(error: unknown): unknown {
+  if (!(error instanceof ChannelError) || error.outcome === "refused") return error;
+  const { retryable, retryAfterMs } = error;
+  return new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
+}
+
 /** Seconds, or a date. Undefined: there is none that can be read. */
 export function retryAfterMs(value: string | null, now = Date.now()): number | undefined {
   if (value === null || value.trim() === "") return undefined;
