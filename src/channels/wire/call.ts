@@ -70,6 +70,13 @@ export function statusError(title: string, { status, headers }: CallAnswer, said
   });
 }
 
+/** The same failure of a call that shows nobody anything, however it ended: a login, an upload. */
+export function withoutMessage(error: unknown): unknown {
+  if (!(error instanceof ChannelError) || error.outcome === "refused") return error;
+  const { retryable, retryAfterMs } = error;
+  return new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
+}
+
 /** Seconds, or a date. Undefined: there is none that can be read. */
 export function retryAfterMs(value: string | null, now = Date.now()): number | undefined {
   if (value === null || value.trim() === "") return undefined;
