@@ -4,6 +4,7 @@ import { ChannelError } from "../errors.js";
 import { whatToAdd } from "../util/packages/missing.js";
 import { discordPlatform } from "./discord/platform.js";
 import { emailPlatform } from "./email/platform.js";
+import { feishuPlatform } from "./feishu/platform.js";
 import type {
   CommonSection,
   Imports,
@@ -27,6 +28,7 @@ const all = {
   discord: discordPlatform,
   slack: slackPlatform,
   email: emailPlatform,
+  feishu: feishuPlatform,
   qq: qqPlatform,
   websocket: websocketPlatform,
   whatsapp: whatsappPlatform,
