@@ -2,7 +2,7 @@ import { withoutMailServer } from "../support/fakes/mail/mail-server.js";
 import type { ChannelHarness } from "../support/worlds/channels/channel-harness.js";
 import { openDiscordHarness } from "../support/worlds/channels/discord-harness.js";
 import { createEmailHarnesses } from "../support/worlds/channels/email-harness.js";
-import { openFeishuHarness } from "../support/worlds/channels/feishu-harness.js";
+import { openFeishuHarness } from "../support/worlds/channels/feishu/feishu-harness.js";
 import { openQqHarness } from "../support/worlds/channels/qq-harness.js";
 import { openSlackHarness } from "../support/worlds/channels/slack-harness.js";
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";

@@ -60,7 +60,7 @@ export class Account {
     return this.#options.appId;
   }
 
-  /** Asked anew each time: the answer proves that the login is good. @throws {ChannelError} */
+  /** Asked each time: the answer proves that the login is good. @throws {ChannelError} */
   async whoAmI(signal: AbortSignal): Promise<Bot> {
     const said = await this.call({ method: "GET", path: "/bot/v3/info", what: "to say who the bot is" }, signal);
     const { data } = botAnswer.safeParse(said);

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import type { Button } from "../../bus/messages.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { hasVisible } from "../../util/text/visible.js";
-import { toFeishuMarkdown } from "../formatting/feishu-markdown.js";
-import { toPlainText } from "../formatting/plain-text.js";
+import { toFeishuMarkdown, toFeishuText } from "../formatting/feishu-markdown.js";
 
 /** What is in a card: a text, and what can be pressed below it. */
 export interface CardContent {
@@ -41,7 +40,7 @@ function digest(text: string): string {
  */
 export function cardOf({ content, buttons = [], chatId, thread, mark }: CardContent, isPlain = false): string {
   const id = mark === undefined ? {} : { element_id: mark };
-  const plain = shownText(toPlainText(content), content);
+  const plain = shownText(toFeishuText(content), content);
   const text = isPlain
     ? { tag: "div", ...id, text: { tag: "plain_text", content: plain } }
     : { tag: "markdown", ...id, content: shownText(toFeishuMarkdown(content), content) };

@@ -1,5 +1,6 @@
 import { commonMarks } from "./common-marks.js";
 import { renderMarkdown } from "./markdown.js";
+import { toPlainText } from "./plain-text.js";
 
 /**
  * Markdown for a card of Feishu: without pictures, which need a key of Feishu's, and tables as code, because a card takes
@@ -8,6 +9,11 @@ import { renderMarkdown } from "./markdown.js";
  */
 export function toFeishuMarkdown(markdown: string): string {
   return withoutCalls(renderMarkdown(markdown, feishuMarks));
+}
+
+/** For what Feishu shows without marks. */
+export function toFeishuText(markdown: string): string {
+  return withoutCalls(toPlainText(markdown));
 }
 
 const common = commonMarks(escapePlain);

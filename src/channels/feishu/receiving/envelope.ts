@@ -60,14 +60,15 @@ export function signatureOf(timestamp: string, nonce: string, encryptKey: string
 
 const blockBytes = 16;
 
-function decrypt(text: string, encryptKey: string): Buffer | undefined {
+/** Undefined: it was encrypted with another key, or is not whole. */
+export function decrypt(text: string, encryptKey: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
   const key = createHash("sha256").update(encryptKey).digest();
   try {
     const cipher = createDecipheriv("aes-256-cbc", key, bytes.subarray(0, blockBytes));
     return Buffer.concat([cipher.update(bytes.subarray(blockBytes)), cipher.final()]);
   } catch {
-    // Too short, cut, or encrypted with another key.
+    // Too short, or its end makes no sense.
     return undefined;
   }
 }

@@ -6,8 +6,9 @@ import type { Inbox } from "../../intake/inbox.js";
 import type { Account, Bot } from "../account.js";
 import type { FeishuFile } from "../content.js";
 import type { Memory } from "../memory.js";
-import { type FeishuMessage, mentionsBot, type Original, toReceived, type Where, whereOf } from "../message.js";
+import { type FeishuMessage, mentionsBot, type Where, whereOf } from "../message.js";
 import { keyOf, type Places } from "../places.js";
+import { type Original, toReceived } from "../received.js";
 import { readAfter, readMessage } from "./history.js";
 
 export interface IntakeOptions {

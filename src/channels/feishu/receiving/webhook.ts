@@ -11,7 +11,7 @@ export interface WebhookParts {
   readonly now?: (() => number) | undefined;
 }
 
-/** What is older is an old request that somebody has kept. Feishu brings an event again for some hours, each time signed anew. */
+/** What is older is an old request that somebody has kept. Feishu brings an event again for some hours, each time with a signature of its own. */
 const longestAgeMs = 3_600_000;
 const refused: WebhookAnswer = { status: 401 };
 

@@ -1,8 +1,8 @@
-import { type FeishuWrite, stored } from "../../fakes/feishu/events.js";
-import { editCall, type FakeFeishu, sendCall, startFakeFeishu } from "../../fakes/feishu/fake-feishu.js";
-import { plainRefusal } from "../../fakes/feishu/rules.js";
-import type { ChannelHarness, HarnessFile, HarnessMessage } from "./channel-harness.js";
-import { harnessOver } from "./over-fake.js";
+import { type FeishuWrite, stored } from "../../../fakes/feishu/events.js";
+import { editCall, type FakeFeishu, sendCall, startFakeFeishu } from "../../../fakes/feishu/fake-feishu.js";
+import { plainRefusal } from "../../../fakes/feishu/rules.js";
+import type { ChannelHarness, HarnessFile, HarnessMessage } from "../channel-harness.js";
+import { harnessOver } from "../over-fake.js";
 
 const ann = "ou_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const bob = "ou_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
