@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { groupTests } from "./group-tests.mjs";
 import { installTestPackages, nodeForPostgres, testTool } from "./test-packages.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -58,7 +59,8 @@ function testFiles(isFast) {
     return found;
   });
   const isMeant = (file) => !isFast || !file.startsWith(join("dist", "test", "e2e"));
-  return [...new Set([...first, ...all])].filter(isMeant);
+  const meant = (list) => list.filter(isMeant);
+  return groupTests(root, meant([...new Set([...first, ...all])]), meant(first));
 }
 
 /**

@@ -136,12 +136,14 @@ const table: readonly Row[] = [
       "events/**",
       "engine/log-damage",
       "engine/embedded/**",
+      "engine/postgres/moving/*",
+      "engine/postgres/load-packages",
       "sessions/**",
       "backup/**",
       "migrate/**",
       "policy/policy",
     ],
-    types: ["engine/engine"],
+    types: ["engine/engine", "engine/moving"],
   },
   { files: "api/skill-files", may: [...base, "api/skills-api", "skills/*", "policy/locations/*"] },
   {
@@ -269,7 +271,6 @@ const ofEmbeddedEngine: readonly { readonly files: Pattern; readonly may: Patter
   // A home is held in the same way, whatever keeps its messages.
   { files: "wiring/core/cluster-home", may: "engine/embedded/open-home" },
   { files: "wiring/core/cluster-home", may: "engine/embedded/locking/lock" },
-  { files: "wiring/core/cluster-mark", may: "engine/embedded/locking/lock" },
 ];
 
 /** Packages that only these may import, in any way. */

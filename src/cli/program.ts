@@ -4,6 +4,7 @@ import { addPackagesCommands } from "./commands/care/add.js";
 import { addBackupCommand } from "./commands/care/backup.js";
 import { addConfigCommand } from "./commands/care/config.js";
 import { addDoctorCommand } from "./commands/care/doctor.js";
+import { addEngineCommand } from "./commands/care/engine.js";
 import { addEventsCommand } from "./commands/care/events.js";
 import { addLedgerCommand } from "./commands/care/ledger.js";
 import { addLogsCommand } from "./commands/care/logs.js";
@@ -73,6 +74,7 @@ export function createProgram(onReady: () => void = () => undefined): Command {
   addLedgerCommand(program);
   addDeadCommand(program, version);
   addEventsCommand(program);
+  addEngineCommand(program);
   addServiceCommand(program);
   addLogsCommand(program);
   addDoctorCommand(program, version);

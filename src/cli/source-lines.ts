@@ -42,8 +42,9 @@ class SourceLines {
     const lines = frames.map((frame, index) => {
       const spot = spots[index];
       const place = spot && this.#known.get(keyOf(spot));
-      if (place === undefined) return `\n    at ${frame}`;
-      return `\n    at ${String(frame).replace(/file:[^)]*?:\d+:\d+/, () => `${place.source}:${place.line}:${place.column}`)}`;
+      if (spot === undefined || place === undefined) return `\n    at ${frame}`;
+      const built = `${spot.file}:${spot.line + 1}:${spot.column + 1}`;
+      return `\n    at ${String(frame).replace(built, () => `${place.source}:${place.line}:${place.column}`)}`;
     });
     return `${headOf(error)}${lines.join("")}`;
   }

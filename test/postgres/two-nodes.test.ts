@@ -49,6 +49,19 @@ describe("two gateways on one Postgres", () => {
     assert.match(JSON.stringify(model.requests.at(-1)?.body), /one.*hello.*two/);
   });
 
+  test("a node says what of its config is not as on the node before", async () => {
+    await using model = await startFakeOpenAI({ answer: () => ({ text: "hello" }) });
+    const cluster = await world.cluster();
+    const warned = ({ log }: TestGateway): readonly string[] =>
+      log.lines.flatMap(({ message }) => (/The config of this node differs/.test(message) ? [message] : []));
+    await using a = await startNode(cluster, model.apiBase);
+    await using b = await startNode(cluster, model.apiBase);
+    await using c = await startNode(cluster, model.apiBase, { owners: ["telegram:42"], skills: { default: "none" } });
+    assert.deepEqual([a, b].flatMap(warned), []);
+    assert.equal(warned(c).length, 1);
+    assert.match(warned(c)[0] ?? "", /before it: owners, skills\. /);
+  });
+
   test("a question that one node asks is open at the other, and of two answers at once one counts", async () => {
     const asking: ScriptedAnswer = {
       toolCalls: [{ name: "ask_human", input: { question: "Red or blue?", options: ["red", "blue"] } }],

@@ -61,15 +61,3 @@ export function hostileTexts(unit: string, length: number): readonly string[] {
   const run = unit.repeat(Math.ceil(length / unit.length));
   return [run, `${run}\u0001`, `x${run}\nx`];
 }
-
-/** CPU milliseconds, of the best of some runs: other work on the machine does not count. */
-export function cpuMs(run: () => unknown, times = 1): number {
-  let best = Number.POSITIVE_INFINITY;
-  for (let n = 0; n < times; n++) {
-    const from = process.cpuUsage();
-    run();
-    const { user, system } = process.cpuUsage(from);
-    best = Math.min(best, (user + system) / 1000);
-  }
-  return best;
-}

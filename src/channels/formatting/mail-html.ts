@@ -7,7 +7,7 @@ const quote = "margin:4px 0;padding-left:10px;border-left:3px solid #ccc;color:#
 /** Markdown as the plain HTML that all mail programs show: no scripts, no pictures, everything else escaped. */
 export function toMailHtml(markdown: string): string {
   const body = toTelegramHtml(markdown)
-    .split(/(<pre>[\s\S]*?<\/pre>)/)
+    .split(/(?=<pre>)|(?<=<\/pre>)/)
     .map((part) => (part.startsWith("<pre>") ? part.replace("<pre>", `<pre style="${pre}">`) : flowing(part)))
     .join("");
   return `<!DOCTYPE html>\n<html><body><div style="${page}">${body}</div></body></html>\n`;

@@ -177,7 +177,13 @@ export class Sender {
   }
 
   async #call(call: Omit<ApiCall, "method">, signal: AbortSignal): Promise<unknown> {
-    return await this.#options.account.call({ method: "POST", ...call }, signal);
+    try {
+      return await this.#options.account.call({ method: "POST", ...call }, signal);
+    } catch (error) {
+      // The message waits until the bot is in order again.
+      if (error instanceof QqRefusal && error.isAboutBot) throw new ChannelError(error.message, { retryable: true });
+      throw error;
+    }
   }
 }
 

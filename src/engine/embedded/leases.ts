@@ -6,8 +6,9 @@ import { within } from "../../util/async/within.js";
 import type { Lease } from "../engine.js";
 import type { LiveRecords, Store } from "./state.js";
 
-const kind = "lease";
-const leaseRecord = z.object({ epoch: z.number() });
+/** The kind of the records that hold the epochs. */
+export const leaseKind = "lease";
+export const leaseRecord = z.object({ epoch: z.number() });
 
 /** What is held by name. The lock on the home keeps other processes out, so holders within this one take turns. */
 export class Leases {
@@ -61,9 +62,9 @@ export class Leases {
   }
 
   async #nextEpoch(name: string): Promise<number> {
-    const last = leaseRecord.safeParse(this.#records.facts.get(kind)?.get(name)).data?.epoch ?? 0;
+    const last = leaseRecord.safeParse(this.#records.facts.get(leaseKind)?.get(name)).data?.epoch ?? 0;
     const epoch = last + 1;
-    await this.#store([{ o: "put", kind, id: name, value: { epoch } }]);
+    await this.#store([{ o: "put", kind: leaseKind, id: name, value: { epoch } }]);
     return epoch;
   }
 }

@@ -1,28 +1,25 @@
-import { EngineError } from "../../errors.js";
 import { EventTable } from "./events/event-table.js";
 import { Feed } from "./events/feed.js";
 import { type Signal, Signals } from "./events/signals.js";
 import { Transient } from "./events/transient.js";
 import { Accepting } from "./lanes/accepting.js";
 import { Counts } from "./lanes/counts.js";
-import { Jobs } from "./lanes/jobs.js";
+import type { Jobs } from "./lanes/jobs.js";
 import { Lanes } from "./lanes/lanes.js";
+import { openJobs } from "./lanes/open-jobs.js";
 import { toStoredWork, WorkTable } from "./lanes/work-table.js";
 import { Leases } from "./leases.js";
-import type { Boss, BossDb } from "./modules.js";
+import { assertNotMoving } from "./moving/state.js";
 import type { Node } from "./node.js";
-import type { PostgresEngineOptions } from "./options.js";
+import { defaultTiming, type PostgresEngineOptions } from "./options.js";
 import { PostgresEngine } from "./postgres-engine.js";
 import { Records } from "./records.js";
 import { Database } from "./sql/database.js";
 import { toFault } from "./sql/faults.js";
-import { GuardedDb } from "./sql/guarded-db.js";
-import { migrate } from "./sql/migrate.js";
+import { assertSchemaName, migrate } from "./sql/migrate.js";
 import { Watch } from "./watch.js";
 
-const defaults = { claimMs: 10_000, renewMs: 2000, pollMs: 1000, deafPollMs: 500, graceMs: 5000, leaseMs: 10_000 };
-
-type Timing = typeof defaults;
+type Timing = typeof defaultTiming;
 
 interface Opening {
   readonly options: PostgresEngineOptions;
@@ -42,15 +39,12 @@ interface Opening {
  */
 export async function openPostgresEngine(options: PostgresEngineOptions): Promise<PostgresEngine> {
   const { modules, url, schema = "maxclaw", connections = 10, log } = options;
-  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema))
-    throw new EngineError(`"${schema}" cannot be the schema: use small letters, digits and _, 40 at most`, {
-      kind: "corrupt",
-    });
+  assertSchemaName(schema);
   const onChange = (isWritable: boolean): void => {
     if (isWritable) log.info("the database takes writes again");
     else log.error(`the database takes no writes: ${database.refusal}`);
   };
-  const timing = { ...defaults, ...options.timing };
+  const timing = { ...defaultTiming, ...options.timing };
   const idleMs = timing.claimMs / 2;
   const database: Database = new Database({ pg: modules.pg, url, schema, connections, idleMs, onChange });
   let signals: Signals | undefined;
@@ -58,7 +52,8 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
   const opening = { options, schema, channel: `maxclaw_${schema}`, timing, database, pollMs };
   try {
     const clusterId = await migrate(database, { schema, clusterId: options.clusterId });
-    const jobs = await openJobs(opening);
+    await assertNotMoving(database, schema);
+    const jobs = await openJobs({ modules, database, schema, instanceId: options.instanceId, timing, log });
     const lanes = new Lanes({ deadMs: 3 * timing.renewMs, claimMs: timing.claimMs, pollMs, log });
     const node = createNode(opening, { jobs, lanes }, () => transient);
     const watch = new Watch(node, lanes, options.instanceId, { ...timing, pollMs });
@@ -87,26 +82,6 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
     await database.close();
     throw toFault(error, `The engine's database cannot be used`);
   }
-}
-
-async function openJobs({ options, schema, database, timing }: Opening): Promise<Jobs> {
-  const { log, modules, instanceId } = options;
-  const open = (db: BossDb, migrate: boolean): Boss => {
-    const boss = new modules.boss.PgBoss({
-      ...{ db, schema, migrate, supervise: false, schedule: false, reindex: false, createSchema: false },
-      superviseIntervalSeconds: 1,
-      monitorIntervalSeconds: 1,
-    });
-    boss.on("error", ({ message }) => log.debug("pg-boss could not do something", { message }));
-    boss.on("warning", ({ message }) => log.warn(`the queues in the database: ${message}`));
-    return boss;
-  };
-  const guarded = new GuardedDb(database, instanceId, timing);
-  const jobs = new Jobs(open(database.db, true), open(guarded, false), guarded);
-  await jobs.open(timing.claimMs);
-  if (timing.claimMs < 10_000)
-    await database.query("UPDATE @queue SET heartbeat_seconds = $1", [Math.ceil(timing.claimMs / 1000)]);
-  return jobs;
 }
 
 function createNode(

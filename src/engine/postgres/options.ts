@@ -17,7 +17,19 @@ export interface Timing {
   readonly graceMs?: number;
   /** A lease ends so long after its last renewal. Default 10,000. */
   readonly leaseMs?: number;
+  /** How often what has lapsed is deleted. Default 60,000. */
+  readonly cleanMs?: number;
 }
+
+export const defaultTiming: Required<Timing> = {
+  claimMs: 10_000,
+  renewMs: 2000,
+  pollMs: 1000,
+  deafPollMs: 500,
+  graceMs: 5000,
+  leaseMs: 10_000,
+  cleanMs: 60_000,
+};
 
 export interface PostgresEngineOptions {
   /** What `import("pg")` and `import("pg-boss")` give. */

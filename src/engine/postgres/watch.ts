@@ -1,3 +1,4 @@
+import { systemKey } from "../../events/session-key.js";
 import type { Logger } from "../../log.js";
 import { createGate } from "../../util/async/gate.js";
 import { settledWithin } from "../../util/async/within.js";
@@ -24,13 +25,17 @@ const lookSql = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
     FROM @work GROUP BY queue) w) AS work,
   (SELECT count(*)::float8 FROM @dead) AS dead`;
 
-const janitorMs = 60_000;
+/** The gateways' own log has no end by itself; of the newest events so many stay. */
+const ownLogEvents = 20_000;
+const rowsAtOnce = 5000;
 /** A look that fails is logged so often. */
 const complainMs = 60_000;
 
 export interface WatchTiming {
   readonly renewMs: number;
   readonly pollMs: () => number;
+  /** How often it cleans up. */
+  readonly cleanMs: number;
 }
 
 /** What a node does by the clock: it shows itself, renews its claims, looks for what it was not told, and cleans up. */
@@ -116,7 +121,7 @@ export class Watch {
     await this.#look();
     await this.#node.jobs.supervise();
     for (const queue of queueNames) this.#lanes.wake(queue);
-    if (performance.now() - this.#cleanedAt >= janitorMs) {
+    if (performance.now() - this.#cleanedAt >= this.#timing.cleanMs) {
       this.#cleanedAt = performance.now();
       await this.#clean();
     }
@@ -139,9 +144,14 @@ export class Watch {
   /** In small steps, so that nothing waits for it. */
   async #clean(): Promise<void> {
     const { database } = this.#node;
-    const forget =
-      "DELETE FROM @seen WHERE id = ANY (ARRAY(SELECT id FROM @seen WHERE until < now() LIMIT 5000)) RETURNING 1";
-    while ((await database.query(forget)).length === 5000 && !this.#closing.signal.aborted);
+    await this.#deleteAll(
+      `DELETE FROM @seen WHERE id = ANY (ARRAY(SELECT id FROM @seen WHERE until < now() LIMIT ${rowsAtOnce})) RETURNING 1`,
+    );
+    await this.#deleteAll(
+      `DELETE FROM @events WHERE session = $1 AND seq = ANY (ARRAY(SELECT seq FROM @events WHERE session = $1
+         AND seq <= (SELECT seq - ${ownLogEvents} FROM @sessions WHERE key = $1) ORDER BY seq LIMIT ${rowsAtOnce})) RETURNING 1`,
+      [systemKey("local")],
+    );
     await database.query("DELETE FROM @records WHERE value IS NULL AND changed < now() - interval '1 day'");
     await database.query("DELETE FROM @nodes WHERE seen < now() - interval '7 days'");
     // The oldest replies make room for newer ones.
@@ -155,6 +165,11 @@ export class Watch {
          AND started_on < now() - interval '6 hours'`,
       [queueNames, this.#lanes.held().map(({ claim }) => claim.id)],
     );
+  }
+
+  async #deleteAll(someSql: string, values: readonly unknown[] = []): Promise<void> {
+    const { database } = this.#node;
+    while ((await database.query(someSql, values)).length === rowsAtOnce && !this.#closing.signal.aborted);
   }
 
   #complain(error: unknown): void {

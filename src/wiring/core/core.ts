@@ -17,6 +17,8 @@ import { openStreamSnapshots, type StreamSnapshots } from "../../events/folds/st
 import { systemKey } from "../../events/session-key.js";
 import { SessionLives } from "../../events/session-lives.js";
 import type { Logger } from "../../log.js";
+import { assertNoCluster } from "../../offline/engine/cluster-mark.js";
+import { assertMoved } from "../../offline/engine/note.js";
 import { shownSequence } from "../../sessions/document/document-file.js";
 import {
   createSessionFiles,
@@ -35,9 +37,9 @@ import { reasonOf } from "../../util/files/system-fault.js";
 import { newId } from "../../util/ids.js";
 import type { GatewayOptions } from "../options.js";
 import { underLease } from "../turns/under-lease.js";
-import { assertNoCluster } from "./cluster-mark.js";
 import { folderLimitsOf } from "./folder-limits.js";
 import { openProvenance, type Provenance } from "./labels.js";
+import { compareConfigs } from "./same-config.js";
 import { type OpenedStorage, openStorage } from "./storage.js";
 
 /** The session of the gateway's own events. */
@@ -134,6 +136,7 @@ export async function openCore(
     if (to === "deleted") provenance.files.forget(files.folder(session_key));
   });
   const hasOthers = isClustered(options);
+  if (hasOthers) await compareConfigs(engine, { instanceId, config, log });
   return {
     engine,
     events,
@@ -194,6 +197,7 @@ async function lockAndOpen(options: GatewayOptions, parts: HomeParts): Promise<O
 }
 
 function assertRestored(home: string): void {
+  assertMoved(home);
   if (!existsSync(join(home, restoreMarker))) return;
   throw new EngineError(
     `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,

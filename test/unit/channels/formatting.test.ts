@@ -5,6 +5,7 @@ import { toPlainText } from "../../../src/channels/formatting/plain-text.js";
 import { splitMarkdown } from "../../../src/channels/formatting/split.js";
 import { telegramLength, toTelegramHtml } from "../../../src/channels/formatting/telegram-html.js";
 import { hasVisible } from "../../../src/util/text/visible.js";
+import { assertSoon } from "../../support/cost.js";
 import { fuzzOptions } from "../../support/fuzz.js";
 import { parseTelegramHtml } from "../../support/rules/telegram-entities.js";
 
@@ -377,9 +378,6 @@ test("a cut goes through no emoji and no HTML entity", () => {
 });
 
 test("a long text without any boundary is split quickly", () => {
-  const started = performance.now();
-  for (const text of ["x".repeat(200_000), "word ".repeat(40_000), "[".repeat(50_000), "*a ".repeat(50_000)]) {
-    assert.ok(splitMarkdown(text, 4096, telegramLength).length >= 10);
-  }
-  assert.ok(performance.now() - started < 5000);
+  for (const text of ["x".repeat(200_000), "word ".repeat(40_000), "[".repeat(50_000), "*a ".repeat(50_000)])
+    assertSoon(() => assert.ok(splitMarkdown(text, 4096, telegramLength).length >= 10), 3000, text.slice(0, 5));
 });

@@ -111,7 +111,7 @@ test("an event stream ends with its client and with the server, and frees its pl
 });
 
 test("a stop waits for no connection that has never asked for anything", async () => {
-  const served = await openTestServer({ timings: { graceMs: 5000 } });
+  const served = await openTestServer({ timings: { graceMs: 60_000 } });
   const idle = connect({ host: "127.0.0.1", port: served.server.port });
   const gone = new Promise((resolve) => idle.once("close", resolve));
   await new Promise((resolve) => idle.once("connect", resolve));
@@ -119,7 +119,7 @@ test("a stop waits for no connection that has never asked for anything", async (
   const begun = Date.now();
   await served[Symbol.asyncDispose]();
   await gone;
-  assert.ok(Date.now() - begun < 2000);
+  assert.ok(Date.now() - begun < 20_000);
 });
 
 test("a reader that stalls is cut off instead of filling memory, and gets the rest when it comes back", async () => {

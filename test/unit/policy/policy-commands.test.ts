@@ -6,6 +6,7 @@ import { parseWords } from "../../../src/policy/commands/shell-words.js";
 import { createPolicy, type PolicyOptions } from "../../../src/policy/policy.js";
 import type { PolicyRule } from "../../../src/policy/rules.js";
 import { globOf, matchesGlob } from "../../../src/util/files/glob.js";
+import { assertSoon } from "../../support/cost.js";
 import { projectFile } from "../../support/project.js";
 
 const workspace = "/srv/maxclaw-test/workspace";
@@ -410,14 +411,9 @@ test("a pattern with many stars takes no longer than text and pattern are long",
   assert.ok(matchesGlob(globOf("*a*b?c*"), "xxaxxb😀cxx"));
   assert.ok(!matchesGlob(globOf("a?"), "a"));
   const text = "a".repeat(200_000);
-  for (const pattern of ["*a*a*a*b", `${"*a".repeat(200)}b`, "*aaaaaaaa*aaaaaaaa*aaaaaaaab"]) {
-    const began = performance.now();
-    assert.equal(matchesGlob(globOf(pattern), text), false);
-    assert.ok(performance.now() - began < 3000, `${pattern.slice(0, 20)} took ${performance.now() - began} ms`);
-  }
-  const began = performance.now();
-  assert.equal(decide([{ argument: "*a*a*a*b", verdict: "deny" }], run(text)), "ask");
-  assert.ok(performance.now() - began < 3000);
+  for (const pattern of ["*a*a*a*b", `${"*a".repeat(200)}b`, "*aaaaaaaa*aaaaaaaa*aaaaaaaab"])
+    assertSoon(() => assert.equal(matchesGlob(globOf(pattern), text), false), 3000, pattern.slice(0, 20));
+  assertSoon(() => assert.equal(decide([{ argument: "*a*a*a*b", verdict: "deny" }], run(text)), "ask"), 3000);
 });
 
 test("the rules that the docs and the example config show are safe as they are there", () => {

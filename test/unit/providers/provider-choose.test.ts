@@ -173,7 +173,7 @@ describe("a local Ollama", () => {
       await withServer(body, async (address) => {
         const began = performance.now();
         assert.equal(await findLocalOllama({ address }, noAbort), undefined);
-        assert.ok(performance.now() - began < 1000);
+        assert.ok(performance.now() - began < 10_000);
       });
     });
   }

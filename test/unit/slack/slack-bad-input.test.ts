@@ -9,6 +9,7 @@ import { commandIn, eventIn, parseEnvelope, pressIn } from "../../../src/channel
 import { talkIn } from "../../../src/channels/slack/receiving/event.js";
 import { toReadable } from "../../../src/channels/slack/text.js";
 import { loadConfig } from "../../../src/config/load.js";
+import { assertSoon } from "../../support/cost.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { fuzzOptions, isUnpolluted, oddJson, oddText } from "../../support/fuzz.js";
 import { openSlackWorld } from "./slack-kit.js";
@@ -45,7 +46,6 @@ test("what comes from Slack is something or nothing, whatever it holds", (t) => 
 });
 
 test("a text that is built to take for ever is read in a moment", () => {
-  const began = Date.now();
   for (const text of [
     "<".repeat(40_000),
     "<@".repeat(20_000),
@@ -53,8 +53,7 @@ test("a text that is built to take for ever is read in a moment", () => {
     "&".repeat(40_000),
     " ".repeat(40_000),
   ])
-    toReadable(text, reading.names);
-  assert.ok(Date.now() - began < 2000);
+    assertSoon(() => toReadable(text, reading.names), 1000, text.slice(0, 5));
 });
 
 test("a section of the Go maxclaw is taken as it is", async () => {

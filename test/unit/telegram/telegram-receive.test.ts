@@ -262,7 +262,7 @@ test("a poll that is never answered is noticed", async () => {
   const failure = await running.ended;
   assert.ok(failure instanceof ChannelError && failure.retryable);
   assert.match(failure.message, /not even to say that there is nothing new/);
-  assert.ok(Date.now() - began < 2000);
+  assert.ok(Date.now() - began < 8000);
 });
 
 test("an address that is none is said with its key", async () => {

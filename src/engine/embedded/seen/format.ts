@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -9,7 +8,6 @@ import { decodeLine, encodeLine } from "../journal/line.js";
  * A sealed file of ids: a head, then blocks of sorted entries, then the first prefix of each block, then the filter.
  * A block is a checksum and up to 204 entries of 20 bytes: 16 of the id's hash, 4 of the second it was remembered at.
  */
-export const hashBytes = 16;
 export const entryBytes = 20;
 export const blockBytes = 4096;
 export const entriesPerBlock = 204;
@@ -53,11 +51,6 @@ export function namesIn(folder: string): readonly string[] {
     if (codeOf(error) === "ENOENT") return [];
     throw error;
   }
-}
-
-export function hashOf(id: string): Buffer {
-  // In one call: thousands of hash objects to collect would make others wait.
-  return hash("sha256", id, "buffer").subarray(0, hashBytes);
 }
 
 export function blocksFor(count: number): number {

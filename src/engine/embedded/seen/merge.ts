@@ -1,4 +1,5 @@
-import { blockBytes, entryAt, hashBytes, prefixOf, type SealedInfo } from "./format.js";
+import { hashBytes } from "../../seen-hash.js";
+import { blockBytes, entryAt, prefixOf, type SealedInfo } from "./format.js";
 import type { SealedFile } from "./sealed-file.js";
 import { SealedWriter } from "./sealed-writer.js";
 import { Slices } from "./slices.js";

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { hashBytes } from "../../seen-hash.js";
 import { Filter } from "./filter.js";
 import {
   blockBytes,
@@ -8,7 +9,6 @@ import {
   decodeHead,
   entriesPerBlock,
   entryAt,
-  hashBytes,
   isBlockWhole,
   prefixOf,
   type SealedHead,

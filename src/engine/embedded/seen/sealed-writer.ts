@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { crc32 } from "node:zlib";
 import { syncPath } from "../../../util/files/sync-path.js";
+import { hashBytes } from "../../seen-hash.js";
 import { Filter } from "./filter.js";
 import {
   blockBytes,
@@ -10,7 +11,6 @@ import {
   encodeHead,
   entriesPerBlock,
   entryAt,
-  hashBytes,
   prefixOf,
   type SealedInfo,
   sealBlock,

@@ -1,5 +1,6 @@
+import { hashOf } from "../../seen-hash.js";
 import type { Operation } from "../journal/operations.js";
-import { hashOf, type SealedInfo } from "./format.js";
+import type { SealedInfo } from "./format.js";
 import type { SealedFile } from "./sealed-file.js";
 
 /** How long the ids of accepted work, and what platforms repeat on redelivery, are remembered. */

@@ -15,7 +15,8 @@ export interface StoredBatch {
   readonly added: readonly StoredEvent[];
 }
 
-interface EventRow {
+/** An event as it is in its row. */
+export interface EventRow {
   readonly session: string;
   readonly seq: number;
   readonly id: string;
@@ -251,6 +252,37 @@ export function toStored({ session, seq, id, type, time, dropped, body }: EventR
     ...rest,
     metadata: dropped === null ? metadata : { ...metadata, dropped },
   }) as StoredEvent;
+}
+
+/** The row of an event that another engine has stored. */
+export function toRow(event: StoredEvent): EventRow {
+  const { event_id: id, type, session_key: session, seq, timestamp, schema_version, metadata, ...rest } = event;
+  const { dropped = null, ...others } = metadata;
+  const time = Date.parse(timestamp);
+  // What the columns would not give back.
+  const odd = {
+    ...(schema_version === "1.0" ? {} : { schema_version }),
+    ...(new Date(time).toISOString() === timestamp ? {} : { timestamp }),
+  };
+  return { session, seq, id, type, time, dropped, body: JSON.stringify({ ...rest, ...odd, metadata: others }) };
+}
+
+/** All events of a session, in their order. */
+export async function* readSession(
+  sql: Sql,
+  sessionKey: string,
+  pageSize = 500,
+): AsyncGenerator<readonly StoredEvent[], void, undefined> {
+  for (let after = 0; ; ) {
+    const rows: readonly EventRow[] = await sql.query<EventRow>(
+      `SELECT ${columns} FROM @events WHERE session = $1 AND seq > $2 ORDER BY seq LIMIT ${pageSize}`,
+      [sessionKey, after],
+    );
+    if (rows.length > 0) yield rows.map(toStored);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageSize) return;
+    after = last.seq;
+  }
 }
 
 /** All events of a kind, in the order of sessions and numbers. `where` is a text of the program. */

@@ -2,12 +2,13 @@ import type { DeadLetter, Engine, Work } from "../../engine.js";
 import type { Node } from "../node.js";
 import { toStoredWork, type WorkRow } from "./work-table.js";
 
-interface DeadRow extends Omit<WorkRow, "job" | "crashes" | "points"> {
+export interface DeadRow extends Omit<WorkRow, "job" | "crashes" | "points"> {
   readonly reason: string;
   readonly buried_at: number;
 }
 
-const columns = "id, queue, key, session, dedup, body, accepted_at::float8, attempts, reason, buried_at::float8";
+export const deadColumns =
+  "id, queue, key, session, dedup, body, accepted_at::float8, attempts, reason, buried_at::float8";
 
 /** What to do with buried work. */
 export class DeadLetters implements Readonly<Engine["dead"]> {
@@ -18,8 +19,8 @@ export class DeadLetters implements Readonly<Engine["dead"]> {
   }
 
   async list(): Promise<readonly DeadLetter[]> {
-    const rows = await this.#node.database.query<DeadRow>(`SELECT ${columns} FROM @dead ORDER BY position`);
-    return rows.map((row) => ({ work: toStoredWork(row), reason: row.reason, buriedAt: row.buried_at }));
+    const rows = await this.#node.database.query<DeadRow>(`SELECT ${deadColumns} FROM @dead ORDER BY position`);
+    return rows.map(toDeadLetter);
   }
 
   async redrive(id: string): Promise<boolean> {
@@ -29,7 +30,7 @@ export class DeadLetters implements Readonly<Engine["dead"]> {
     let work: Work | undefined;
     try {
       work = await database.transaction(async (tx) => {
-        const [row] = await tx.query<DeadRow>(`DELETE FROM @dead WHERE id = $1 RETURNING ${columns}`, [id]);
+        const [row] = await tx.query<DeadRow>(`DELETE FROM @dead WHERE id = $1 RETURNING ${deadColumns}`, [id]);
         if (row === undefined) return undefined;
         const { acceptedAt: _acceptedAt, attempts: _attempts, ...again } = toStoredWork(row);
         await table.addAgain(tx, again, acceptedAt);
@@ -54,4 +55,8 @@ export class DeadLetters implements Readonly<Engine["dead"]> {
     }
     return dropped > 0;
   }
+}
+
+export function toDeadLetter(row: DeadRow): DeadLetter {
+  return { work: toStoredWork(row), reason: row.reason, buriedAt: row.buried_at };
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { deepFreeze } from "../../../util/deep-freeze.js";
 import type { QueueName, StoredWork, Work } from "../../engine.js";
+import { hashBytes } from "../../seen-hash.js";
 import { signalSql } from "../events/signals.js";
 import type { Sql, Transaction } from "../sql/database.js";
 import { type Jobs, prioritySql } from "./jobs.js";
@@ -21,11 +22,11 @@ export interface WorkRow {
   readonly points: number;
 }
 
-const columns = "job, id, queue, key, session, dedup, body, accepted_at::float8, attempts, crashes, points";
-const qualified = columns.replaceAll(/(^|, )/g, "$1w.");
+export const workColumns = "job, id, queue, key, session, dedup, body, accepted_at::float8, attempts, crashes, points";
+const qualified = workColumns.replaceAll(/(^|, )/g, "$1w.");
 
 /** Ids are remembered for so long. */
-const rememberedDays = 7;
+export const rememberedDays = 7;
 /** The end of a process speaks against what it had begun so shortly before. */
 const suspectSeconds = 60;
 
@@ -203,14 +204,17 @@ export class WorkTable {
   }
 
   async lane(sql: Sql, queue: QueueName, key: string): Promise<readonly WorkRow[]> {
-    return await sql.query<WorkRow>(`SELECT ${columns} FROM @work WHERE queue = $1 AND key = $2 ORDER BY job`, [
+    return await sql.query<WorkRow>(`SELECT ${workColumns} FROM @work WHERE queue = $1 AND key = $2 ORDER BY job`, [
       queue,
       key,
     ]);
   }
 
   async one(sql: Sql, queue: QueueName, id: string): Promise<WorkRow | undefined> {
-    const [row] = await sql.query<WorkRow>(`SELECT ${columns} FROM @work WHERE queue = $1 AND id = $2`, [queue, id]);
+    const [row] = await sql.query<WorkRow>(`SELECT ${workColumns} FROM @work WHERE queue = $1 AND id = $2`, [
+      queue,
+      id,
+    ]);
     return row;
   }
 }
@@ -239,7 +243,12 @@ export function idsOf({ id, dedupId }: Work): readonly string[] {
   return [`w:${id}`, ...(dedupId === undefined ? [] : [`d:${dedupId}`])];
 }
 
-const isKnownSql = `(EXISTS (SELECT 1 FROM @seen s WHERE s.id IN ('w:' || d.id, 'd:' || d.dedup) AND s.until > now())
+/** What was accepted in files of a home, before it was moved here, may be known by its hash alone. */
+const hashSql = (id: string): string =>
+  `'h:' || left(encode(sha256(convert_to(${id}, 'UTF8')), 'hex'), ${2 * hashBytes})`;
+
+const isKnownSql = `(EXISTS (SELECT 1 FROM @seen s
+    WHERE s.id IN ('w:' || d.id, 'd:' || d.dedup, ${hashSql("'w:' || d.id")}, ${hashSql("'d:' || d.dedup")}) AND s.until > now())
   OR EXISTS (SELECT 1 FROM @work w WHERE w.id = d.id) OR EXISTS (SELECT 1 FROM @dead x WHERE x.id = d.id))`;
 
 /** Another node that accepts the same at this moment is waited for. */

@@ -3,6 +3,14 @@ import { EngineError } from "../../../errors.js";
 import type { Database, Transaction } from "./database.js";
 import { versions } from "./schema.js";
 
+/** @throws {EngineError} `corrupt` */
+export function assertSchemaName(schema: string): void {
+  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) return;
+  throw new EngineError(`"${schema}" cannot be the schema: use small letters, digits and _, 40 at most`, {
+    kind: "corrupt",
+  });
+}
+
 interface Cluster {
   readonly id: string;
   readonly version: number;

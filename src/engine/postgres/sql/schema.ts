@@ -82,4 +82,7 @@ export const versions: readonly string[] = [
   CREATE TABLE @leases (name text PRIMARY KEY, holder text, epoch bigint NOT NULL, until timestamptz NOT NULL);
   CREATE TABLE @nodes (id text PRIMARY KEY, since timestamptz NOT NULL, seen timestamptz NOT NULL);
   `,
+  `
+  ALTER TABLE @cluster ADD COLUMN moving text;
+  `,
 ];

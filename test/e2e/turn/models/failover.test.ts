@@ -118,7 +118,7 @@ test("a wait that the server names is not waited for while another model can ans
   await using t = await two({ status: 429, headers: { "retry-after": "30" } }, { text: "at once" });
   const began = Date.now();
   assert.equal((await t.gateway.ask("hi")).response, "at once");
-  assert.ok(Date.now() - began < 8000);
+  assert.ok(Date.now() - began < 20_000);
   assert.equal(t.one.requests.length, 1);
   assert.equal((await t.gateway.ask("and again", { key: "webui:other" })).response, "at once");
   assert.equal(t.one.requests.length, 1, "it rests for all chats");

@@ -180,15 +180,15 @@ describe("tools and rules on the web page", { timeout: 120_000, skip: withoutChr
       t.url,
       async (page) => {
         await page.getByRole("button", { name: "Add a rule" }).click();
-        const save = page.getByRole("button", { name: "Add this rule" });
+        const save = (disabled: boolean) => page.getByRole("button", { name: "Add this rule", disabled });
         await page.getByText("Every command: asks first.").waitFor();
-        assert.ok(await save.isDisabled());
+        await save(true).waitFor();
         await page.getByLabel("Yes, this is meant for all of them").check();
-        assert.ok(await save.isEnabled());
+        await save(false).waitFor();
         await page.getByLabel("What then?").selectOption("Allow");
-        assert.ok(await save.isDisabled());
+        await save(true).waitFor();
         await page.getByLabel("Which one? Empty: all").fill("git *");
-        await save.click();
+        await save(false).click();
         await page
           .getByRole("alert")
           .getByText(/only where gateway\.token is set/)

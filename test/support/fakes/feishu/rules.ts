@@ -13,6 +13,7 @@ export function plainRefusal(status: number): FakeReply {
       headers: { "x-ogw-ratelimit-reset": "1" },
     };
   if (status === 401) return refusal(400, 99_991_663, "Invalid access token for authorization.");
+  if (status === 404) return { status, body: Buffer.from("404 page not found") };
   return status >= 500
     ? { status, body: Buffer.from("<html>bad gateway") }
     : refusal(400, 230_001, "invalid parameter");

@@ -70,6 +70,8 @@ export interface ChannelHarness extends AsyncDisposable {
   readonly quotesById?: boolean;
   /** What is written while nobody listens is lost: neither the platform nor the program between keeps it. */
   readonly forgetsUnheard?: boolean;
+  /** People read an answer while it is written, in a message that grows. */
+  readonly grows?: boolean;
   /** The platform tells repeated sends from new ones: nothing may be shown twice there, whatever happens. */
   readonly knowsRepeats: boolean;
 

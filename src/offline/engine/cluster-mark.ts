@@ -30,7 +30,7 @@ export function assertNoCluster(folders: readonly string[]): void {
     const mark = readClusterMark(folder);
     if (mark === undefined) continue;
     throw new ConfigError(
-      `The conversations of ${folder} are in a database (schema ${mark.schema}), and engine.kind is embedded. Set engine.kind to postgres again. To begin without them, delete ${join(folder, markName)}.`,
+      `The conversations of ${folder} are in a database (schema ${mark.schema}), and engine.kind is embedded. Set engine.kind to postgres again, or bring them back into files with: maxclaw engine migrate --to embedded. To begin without them, delete ${join(folder, markName)}.`,
     );
   }
 }
@@ -40,7 +40,7 @@ export function assertNoConversations(sessionsDir: string): void {
   const [log] = logsIn(sessionsDir);
   if (log === undefined) return;
   throw new ConfigError(
-    `${sessionsDir} holds conversations of the embedded engine, e.g. ${log}, which the database does not have. Set another agents.defaults.workspace and another home for engine.kind postgres, or move these files away.`,
+    `${sessionsDir} holds conversations of the embedded engine, e.g. ${log}, which the database does not have. Bring them into it with: maxclaw engine migrate --to postgres. To begin without them, set another agents.defaults.workspace and another home.`,
   );
 }
 
@@ -75,4 +75,9 @@ function claim(folder: string, mark: Mark): void {
       `${folder} belongs to the cluster ${there?.cluster} (schema ${there?.schema}), and engine.url leads to the cluster ${mark.cluster}. Each cluster has a workspace and a schema of its own.`,
     );
   }
+}
+
+/** The folders belong to no cluster any more. */
+export function forgetCluster(folders: readonly string[]): void {
+  for (const folder of folders) rmSync(join(folder, markName), { force: true });
 }
