@@ -357,3 +357,37 @@ test("a card that was forwarded is pressed where it is seen, and not in its firs
 function message(chatId: string, content: string) {
   return { id: "out_t#1", channel: "feishu", chatId, sessionKey: "", content, attachments: [] };
 }
+
+test("what found no room before the run ended comes again in the next one", async () => {
+  let isFull = true;
+  const gateway = recordPublish(() => (isFull ? { status: "busy", reply: "" } : accepted));
+  await using world = await openFeishuWorld({}, {}, gateway);
+  const channel = world.open();
+  const first = await world.start(channel);
+  world.feishu.write({ from: ann, text: "no room" });
+  await world.heard(1);
+  await first.stop();
+  const offers = gateway.messages.length;
+  isFull = false;
+  await world.start(channel);
+  await world.answered();
+  assert.equal(gateway.messages.length, offers + 1);
+});
+
+test("a chat that is not read yet is read before its live message is passed on", async () => {
+  await using world = await openFeishuWorld();
+  const { feishu, gateway } = world;
+  const first = await world.start(world.open());
+  for (const from of ["ou_oldest", ann, bob]) {
+    feishu.write({ from, text: "known" });
+    await world.answered();
+  }
+  await first.stop();
+  feishu.event({ from: "ou_oldest", text: "missed", at: Date.now() + 1 });
+  feishu.write({ from: "ou_oldest", text: "live", at: Date.now() + 2 });
+  feishu.server.failNext(/^GET .*\/im\/v1\/messages$/, { kind: "hang", carriedOut: false }, 2);
+  await world.start(world.open());
+  await until("it came", () => gateway.texts().includes("live"), 10_000);
+  const later = gateway.texts().filter((text) => text !== "known");
+  assert.deepEqual(later, ["missed", "live"]);
+});

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createCipheriv, createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { decrypt, openBody, signatureOf } from "../../../src/channels/feishu/receiving/envelope.js";
+import { takeEvents } from "../../../src/channels/feishu/receiving/webhook.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { freePort } from "../../support/fakes/free-port.js";
 import { accepted, recordPublish } from "../../support/worlds/channels/channel-kit.js";
@@ -151,4 +152,22 @@ test("without any secret nothing is taken, and a wrong login ends the run", asyn
     channel.run(world.gateway.publish, () => undefined, new AbortController().signal),
     /appSecret/,
   );
+});
+
+test("an event that could not be stored is answered with 503, so that Feishu brings it again", async () => {
+  const header = { event_type: "im.message.receive_v1", token: "verify-me" };
+  const body = Buffer.from(JSON.stringify({ schema: "2.0", header, event: {} }));
+  const request = { method: "POST", query: new URLSearchParams(), headers: {}, body } as const;
+  for (const [answer, status] of [
+    [undefined, 503],
+    [{}, 200],
+  ] as const) {
+    const parts = {
+      appId: "cli_1",
+      encryptKey: undefined,
+      verificationToken: "verify-me",
+      onEvent: async () => answer,
+    };
+    assert.equal((await takeEvents(parts)(request, AbortSignal.timeout(1000))).status, status);
+  }
 });
