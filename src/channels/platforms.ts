@@ -5,6 +5,7 @@ import { whatToAdd } from "../util/packages/missing.js";
 import { discordPlatform } from "./discord/platform.js";
 import { emailPlatform } from "./email/platform.js";
 import { matrixPlatform } from "./matrix/platform.js";
+import { feishuPlatform } from "./feishu/platform.js";
 import type {
   CommonSection,
   Imports,
@@ -29,6 +30,7 @@ const all = {
   slack: slackPlatform,
   matrix: matrixPlatform,
   email: emailPlatform,
+  feishu: feishuPlatform,
   qq: qqPlatform,
   websocket: websocketPlatform,
   whatsapp: whatsappPlatform,

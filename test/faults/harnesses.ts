@@ -3,6 +3,7 @@ import type { ChannelHarness } from "../support/worlds/channels/channel-harness.
 import { openDiscordHarness } from "../support/worlds/channels/discord-harness.js";
 import { createEmailHarnesses } from "../support/worlds/channels/email-harness.js";
 import { openMatrixHarness } from "../support/worlds/channels/matrix/matrix-harness.js";
+import { openFeishuHarness } from "../support/worlds/channels/feishu/feishu-harness.js";
 import { openQqHarness } from "../support/worlds/channels/qq-harness.js";
 import { openSlackHarness } from "../support/worlds/channels/slack-harness.js";
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
@@ -24,6 +25,7 @@ export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openMatrixHarness,
   openWebSocketHarness,
   openEmailHarness,
+  openFeishuHarness,
   openQqHarness,
   openWhatsAppHarness,
   openWhatsAppBusinessHarness,
