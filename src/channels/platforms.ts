@@ -22,6 +22,7 @@ import { telegramPlatform } from "./telegram/platform.js";
 import { websocketPlatform } from "./websocket/platform.js";
 import { whatsappPlatform } from "./whatsapp/platform.js";
 import { whatsappBusinessPlatform } from "./whatsapp-business/platform.js";
+import { xmppPlatform } from "./xmpp/platform.js";
 
 /** All platforms. A new one has a folder of its own, and its line here. */
 const all = {
@@ -35,6 +36,7 @@ const all = {
   websocket: websocketPlatform,
   whatsapp: whatsappPlatform,
   "whatsapp-business": whatsappBusinessPlatform,
+  xmpp: xmppPlatform,
 };
 
 export type PlatformName = keyof typeof all;

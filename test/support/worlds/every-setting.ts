@@ -41,6 +41,7 @@ export function wholeConfig(apiBase: string, home: string): JsonObject {
         verifyToken: "secret-0123",
         apiRoot: nowhere,
       },
+      xmpp: { enabled: true, jid: "a@example.org", password: "secret-0123", service: "xmpp://127.0.0.1:9" },
       websocket: { enabled: true, port: 0 },
       email: {
         enabled: true,
