@@ -4,8 +4,8 @@ import { ChannelError } from "../errors.js";
 import { whatToAdd } from "../util/packages/missing.js";
 import { discordPlatform } from "./discord/platform.js";
 import { emailPlatform } from "./email/platform.js";
-import { matrixPlatform } from "./matrix/platform.js";
 import { feishuPlatform } from "./feishu/platform.js";
+import { matrixPlatform } from "./matrix/platform.js";
 import type {
   CommonSection,
   Imports,
