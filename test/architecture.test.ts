@@ -62,7 +62,7 @@ const table: readonly Row[] = [
     may: [
       ...base,
       "channels/channel",
-      "channels/formatting/*",
+      "channels/formatting/**",
       "channels/intake/*",
       "channels/set-up",
       "channels/wire/*",

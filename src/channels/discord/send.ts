@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Button, OutboundMessage } from "../../bus/messages.js";
 import { readToSend } from "../../util/files/noted-file.js";
-import { toDiscordMarkdown } from "../formatting/discord-markdown.js";
+import { toDiscordMarkdown } from "../formatting/dialects/discord-markdown.js";
 import type { DiscordRest } from "./api.js";
 import { isUnknownMessage, sendError } from "./discord-error.js";
 import { type DiscordMessage, discordMessage } from "./message.js";

@@ -1,4 +1,4 @@
-import { toDiscordMarkdown } from "../formatting/discord-markdown.js";
+import { toDiscordMarkdown } from "../formatting/dialects/discord-markdown.js";
 import { splitMarkdown } from "../formatting/split.js";
 
 /** Discord's limit. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Button } from "../../bus/messages.js";
 import { cutText } from "../../util/text/cut-text.js";
 import { hasVisible } from "../../util/text/visible.js";
-import { toFeishuMarkdown, toFeishuText } from "../formatting/feishu-markdown.js";
+import { toFeishuMarkdown, toFeishuText } from "../formatting/dialects/feishu-markdown.js";
 
 /** What is in a card: a text, and what can be pressed below it. */
 export interface CardContent {

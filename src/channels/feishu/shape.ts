@@ -1,4 +1,4 @@
-import { toFeishuMarkdown } from "../formatting/feishu-markdown.js";
+import { toFeishuMarkdown } from "../formatting/dialects/feishu-markdown.js";
 import { splitMarkdown } from "../formatting/split.js";
 
 /** Of a whole request with a card Feishu takes 30 kB; what is left is for the buttons and the rest of the card. */

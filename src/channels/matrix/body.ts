@@ -1,8 +1,8 @@
 import type { Button } from "../../bus/messages.js";
 import { cutText } from "../../util/text/cut-text.js";
-import { toMatrixHtml } from "../formatting/matrix-html.js";
+import { toMatrixHtml } from "../formatting/dialects/matrix-html.js";
+import { escapeHtml } from "../formatting/dialects/telegram-html.js";
 import { toPlainText } from "../formatting/plain-text.js";
-import { escapeHtml } from "../formatting/telegram-html.js";
 import { numberSign } from "./kept/questions.js";
 import { bytesOf, longestMessage } from "./shape.js";
 

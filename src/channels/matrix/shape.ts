@@ -1,4 +1,4 @@
-import { toMatrixHtml } from "../formatting/matrix-html.js";
+import { toMatrixHtml } from "../formatting/dialects/matrix-html.js";
 import { toPlainText } from "../formatting/plain-text.js";
 import { splitMarkdown } from "../formatting/split.js";
 

@@ -1,5 +1,5 @@
 import type { Button, OutboundMessage } from "../../bus/messages.js";
-import { toQqMarkdown, toQqText, withoutAddresses } from "../formatting/qq-markdown.js";
+import { toQqMarkdown, toQqText, withoutAddresses } from "../formatting/dialects/qq-markdown.js";
 import { longestMessage } from "./shape.js";
 
 /** In which form a text is sent: the richest that QQ takes. */

@@ -1,4 +1,4 @@
-import { toQqMarkdown, toQqText } from "../formatting/qq-markdown.js";
+import { toQqMarkdown, toQqText } from "../formatting/dialects/qq-markdown.js";
 import { splitMarkdown } from "../formatting/split.js";
 
 /** QQ names no limit; other programs found that 5000 characters arrive. What is below them is room for a word of ours. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Button, OutboundMessage } from "../../bus/messages.js";
 import { cutText } from "../../util/text/cut-text.js";
 import type { ReceivedMessage } from "../channel.js";
-import { escapeControl, toSlackMrkdwn } from "../formatting/slack-mrkdwn.js";
+import { escapeControl, toSlackMrkdwn } from "../formatting/dialects/slack-mrkdwn.js";
 import { splitMarkdown } from "../formatting/split.js";
 import type { Bot } from "./account.js";
 import type { SlackApi } from "./api.js";

@@ -1,4 +1,4 @@
-import { toSlackMrkdwn } from "../formatting/slack-mrkdwn.js";
+import { toSlackMrkdwn } from "../formatting/dialects/slack-mrkdwn.js";
 import { splitMarkdown } from "../formatting/split.js";
 
 /**

@@ -1,8 +1,8 @@
 import type { Api } from "grammy";
 import type { Attachment, Button } from "../../bus/messages.js";
 import { readToSend } from "../../util/files/noted-file.js";
+import { toTelegramHtml } from "../formatting/dialects/telegram-html.js";
 import { toPlainText } from "../formatting/plain-text.js";
-import { toTelegramHtml } from "../formatting/telegram-html.js";
 import type { GrammySignal, TelegramClient } from "./api.js";
 import { isParseError, isRefusal } from "./telegram-error.js";
 

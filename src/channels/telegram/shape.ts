@@ -1,5 +1,5 @@
+import { telegramLength } from "../formatting/dialects/telegram-html.js";
 import { splitMarkdown } from "../formatting/split.js";
-import { telegramLength } from "../formatting/telegram-html.js";
 
 /** Telegram's limit, in characters after entity parsing. */
 const longestMessage = 4096;

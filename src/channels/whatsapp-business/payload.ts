@@ -1,6 +1,6 @@
 import type { Attachment, Button, OutboundMessage } from "../../bus/messages.js";
 import { cutText } from "../../util/text/cut-text.js";
-import { toWhatsAppMarkup } from "../formatting/whatsapp-markup.js";
+import { toWhatsAppMarkup } from "../formatting/dialects/whatsapp-markup.js";
 import { longestMessage } from "./shape.js";
 
 const buttonsAtMost = 3;

@@ -1,5 +1,5 @@
+import { toWhatsAppMarkup } from "../formatting/dialects/whatsapp-markup.js";
 import { splitMarkdown } from "../formatting/split.js";
-import { toWhatsAppMarkup } from "../formatting/whatsapp-markup.js";
 
 /** As of the business interface: more than people read in one message. */
 export const longestMessage = 4096;

@@ -4,7 +4,7 @@ import type { Logger } from "../../log.js";
 import { linked } from "../../util/async/linked.js";
 import { cutText } from "../../util/text/cut-text.js";
 import type { Channel, ChannelContext, OwnerToDo, Publish, Receipt, ReceivedMessage } from "../channel.js";
-import { toWhatsAppMarkup } from "../formatting/whatsapp-markup.js";
+import { toWhatsAppMarkup } from "../formatting/dialects/whatsapp-markup.js";
 import { Inbox } from "../intake/inbox.js";
 import { type BridgeOptions, listenToBridge, sendByBridge } from "./bridge.js";
 import { Echoes } from "./echoes.js";

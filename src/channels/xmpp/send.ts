@@ -1,7 +1,7 @@
 import type { OutboundMessage } from "../../bus/messages.js";
 import { ChannelError } from "../../errors.js";
 import { derivedId, newId } from "../../util/ids.js";
-import { toMessageStyling } from "../formatting/message-styling.js";
+import { toMessageStyling } from "../formatting/dialects/message-styling.js";
 import { wireIdOf } from "./message.js";
 import { ns } from "./namespaces.js";
 import type { ArchiveQuery, Archives } from "./receiving/archive.js";

@@ -1,4 +1,4 @@
-import { toMessageStyling } from "../formatting/message-styling.js";
+import { toMessageStyling } from "../formatting/dialects/message-styling.js";
 import { splitMarkdown } from "../formatting/split.js";
 import { escapeXml } from "./stream/xml.js";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { telegramLength, toTelegramHtml } from "../../../src/channels/formatting/dialects/telegram-html.js";
 import { toPlainText } from "../../../src/channels/formatting/plain-text.js";
 import { splitMarkdown } from "../../../src/channels/formatting/split.js";
-import { telegramLength, toTelegramHtml } from "../../../src/channels/formatting/telegram-html.js";
 import { hasVisible } from "../../../src/util/text/visible.js";
 import { assertSoon } from "../../support/cost.js";
 import { fuzzOptions } from "../../support/fuzz.js";

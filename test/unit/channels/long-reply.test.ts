@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cutReply } from "../../../src/bus/long-reply.js";
+import { telegramLength } from "../../../src/channels/formatting/dialects/telegram-html.js";
 import { splitMarkdown } from "../../../src/channels/formatting/split.js";
-import { telegramLength } from "../../../src/channels/formatting/telegram-html.js";
 import { assertSoon } from "../../support/cost.js";
 
 const telegram = {

@@ -1,6 +1,6 @@
 import type { ChannelContext } from "../../../src/channels/channel.js";
 import { createDiscordChannel } from "../../../src/channels/discord/discord.js";
-import { toDiscordMarkdown } from "../../../src/channels/formatting/discord-markdown.js";
+import { toDiscordMarkdown } from "../../../src/channels/formatting/dialects/discord-markdown.js";
 import { silentLog } from "../../../src/log.js";
 import { testChannelContract } from "../../contracts/channel.js";
 import { editCall, sendCall, startFakeDiscord } from "../../support/fakes/fake-discord.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toDiscordMarkdown } from "../../../src/channels/formatting/discord-markdown.js";
+import { toDiscordMarkdown } from "../../../src/channels/formatting/dialects/discord-markdown.js";
 import { splitMarkdown } from "../../../src/channels/formatting/split.js";
 
 const cases: readonly (readonly [what: string, markdown: string, shown: string])[] = [

@@ -8,7 +8,7 @@ import { readContent } from "../../../src/channels/email/receiving/content.js";
 import { partsOf, smallMail } from "../../../src/channels/email/receiving/large-mail.js";
 import { messageIdOf } from "../../../src/channels/email/sending/compose.js";
 import { splitText } from "../../../src/channels/email/text/quotes.js";
-import { toMailHtml } from "../../../src/channels/formatting/mail-html.js";
+import { toMailHtml } from "../../../src/channels/formatting/dialects/mail-html.js";
 import { assertSoon } from "../../support/cost.js";
 import { createRandom } from "../../support/random.js";
 

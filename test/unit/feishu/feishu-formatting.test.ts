@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cardOf } from "../../../src/channels/feishu/card.js";
 import { bytesOf, feishuShape, longestText } from "../../../src/channels/feishu/shape.js";
-import { toFeishuMarkdown } from "../../../src/channels/formatting/feishu-markdown.js";
+import { toFeishuMarkdown } from "../../../src/channels/formatting/dialects/feishu-markdown.js";
 import { readCard } from "../../support/fakes/feishu/rules.js";
 import { never, reply } from "../../support/worlds/channels/channel-kit.js";
 import { ann, openFeishuWorld } from "../../support/worlds/channels/feishu/feishu-world.js";

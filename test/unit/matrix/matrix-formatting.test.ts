@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { toMatrixHtml } from "../../../src/channels/formatting/matrix-html.js";
+import { toMatrixHtml } from "../../../src/channels/formatting/dialects/matrix-html.js";
 import { always, editBody, textBody } from "../../../src/channels/matrix/body.js";
 import { matrixShape } from "../../../src/channels/matrix/shape.js";
 import { asRead, previewsIn, whyRefused } from "../../support/fakes/matrix/rules.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { canBeShown, choicesFor, questionText } from "../../../src/agent/questions/text.js";
-import { toTelegramHtml } from "../../../src/channels/formatting/telegram-html.js";
+import { toTelegramHtml } from "../../../src/channels/formatting/dialects/telegram-html.js";
 import { noticeOf } from "../../../src/client/notices.js";
 import { createPolicy } from "../../../src/policy/policy.js";
 import { visible, visibleAddress, visibleJson, visibleLines } from "../../../src/util/text/visible.js";

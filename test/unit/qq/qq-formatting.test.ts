@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toQqMarkdown, toQqText, withoutAddresses } from "../../../src/channels/formatting/qq-markdown.js";
+import { toQqMarkdown, toQqText, withoutAddresses } from "../../../src/channels/formatting/dialects/qq-markdown.js";
 import { qqShape } from "../../../src/channels/qq/shape.js";
 import { never, reply } from "../../support/worlds/channels/channel-kit.js";
 import { ann, openQqWorld } from "../../support/worlds/channels/qq-world.js";

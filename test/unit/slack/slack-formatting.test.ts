@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { toSlackMrkdwn } from "../../../src/channels/formatting/slack-mrkdwn.js";
+import { toSlackMrkdwn } from "../../../src/channels/formatting/dialects/slack-mrkdwn.js";
 import { toText } from "../../../src/channels/slack/send.js";
 import { longestMessage, slackShape } from "../../../src/channels/slack/shape.js";
 import { toReadable } from "../../../src/channels/slack/text.js";

@@ -1,5 +1,5 @@
 import type { ChannelContext } from "../../../src/channels/channel.js";
-import { toTelegramHtml } from "../../../src/channels/formatting/telegram-html.js";
+import { toTelegramHtml } from "../../../src/channels/formatting/dialects/telegram-html.js";
 import { createTelegramChannel } from "../../../src/channels/telegram/telegram.js";
 import { silentLog } from "../../../src/log.js";
 import { testChannelContract } from "../../contracts/channel.js";

@@ -1,4 +1,4 @@
-import { toWhatsAppMarkup } from "../../../src/channels/formatting/whatsapp-markup.js";
+import { toWhatsAppMarkup } from "../../../src/channels/formatting/dialects/whatsapp-markup.js";
 import { createWhatsAppChannel } from "../../../src/channels/whatsapp/whatsapp.js";
 import { silentLog } from "../../../src/log.js";
 import { testChannelContract } from "../../contracts/channel.js";

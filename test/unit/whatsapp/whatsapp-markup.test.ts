@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { toWhatsAppMarkup } from "../../../src/channels/formatting/dialects/whatsapp-markup.js";
 import { splitMarkdown } from "../../../src/channels/formatting/split.js";
-import { toWhatsAppMarkup } from "../../../src/channels/formatting/whatsapp-markup.js";
 import { textPayload } from "../../../src/channels/whatsapp-business/payload.js";
 import { whatsappBusinessShape } from "../../../src/channels/whatsapp-business/shape.js";
 import { hasVisible } from "../../../src/util/text/visible.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toMessageStyling } from "../../../src/channels/formatting/message-styling.js";
+import { toMessageStyling } from "../../../src/channels/formatting/dialects/message-styling.js";
 import { lengthOf, longestText, xmppShape } from "../../../src/channels/xmpp/shape.js";
 import { XmlParser } from "../../../src/channels/xmpp/stream/parser.js";
 import { write, type Xml, xml } from "../../../src/channels/xmpp/stream/xml.js";

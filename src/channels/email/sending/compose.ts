@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { OutboundMessage } from "../../../bus/messages.js";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { readToSend } from "../../../util/files/noted-file.js";
-import { toMailHtml } from "../../formatting/mail-html.js";
+import { toMailHtml } from "../../formatting/dialects/mail-html.js";
 import { toPlainText } from "../../formatting/plain-text.js";
 import type { KnownMail } from "../receiving/known.js";
 import { loadHtmlReader } from "../text/html-text.js";

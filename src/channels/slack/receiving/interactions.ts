@@ -1,7 +1,7 @@
 import type { Logger } from "../../../log.js";
 import { InOrder } from "../../../util/async/in-order.js";
 import type { OwnChannelContext, Publish, PublishOutcome } from "../../channel.js";
-import { escapeControl } from "../../formatting/slack-mrkdwn.js";
+import { escapeControl } from "../../formatting/dialects/slack-mrkdwn.js";
 import type { Bot } from "../account.js";
 import type { SlackApi } from "../api.js";
 import { isDirect } from "../message.js";

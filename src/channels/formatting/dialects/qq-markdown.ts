@@ -1,6 +1,6 @@
-import { commonMarks, isBetweenSpaces } from "./common-marks.js";
-import { renderMarkdown } from "./markdown.js";
-import { toPlainText } from "./plain-text.js";
+import { commonMarks, isBetweenSpaces } from "../common-marks.js";
+import { renderMarkdown } from "../markdown.js";
+import { toPlainText } from "../plain-text.js";
 
 /**
  * Markdown in QQ's dialect: without pictures, which QQ would fetch, and tables as code. What is not a mark is escaped so

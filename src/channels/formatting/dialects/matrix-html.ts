@@ -1,4 +1,4 @@
-import { type Marks, renderMarkdown, withAddress } from "./markdown.js";
+import { type Marks, renderMarkdown, withAddress } from "../markdown.js";
 import { escapeHtml, htmlMarks } from "./telegram-html.js";
 
 /**

@@ -1,4 +1,4 @@
-import { type Marks, renderMarkdown, withAddress } from "./markdown.js";
+import { type Marks, renderMarkdown, withAddress } from "../markdown.js";
 
 /**
  * Markdown as XMPP's Message Styling (XEP-0393): a mark touches its words and counts within its line. Nothing can be

@@ -1,6 +1,6 @@
-import { commonMarks } from "./common-marks.js";
-import { renderMarkdown } from "./markdown.js";
-import { toPlainText } from "./plain-text.js";
+import { commonMarks } from "../common-marks.js";
+import { renderMarkdown } from "../markdown.js";
+import { toPlainText } from "../plain-text.js";
 
 /**
  * Markdown for a card of Feishu: without pictures, which need a key of Feishu's, and tables as code, because a card takes

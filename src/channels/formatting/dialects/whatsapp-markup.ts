@@ -1,4 +1,4 @@
-import { type Marks, renderMarkdown, withAddress } from "./markdown.js";
+import { type Marks, renderMarkdown, withAddress } from "../markdown.js";
 
 /**
  * Markdown as WhatsApp shows it: it has no links with a name, no tables and no headings, and nothing can be escaped.

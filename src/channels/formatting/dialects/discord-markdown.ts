@@ -1,5 +1,5 @@
-import { commonMarks, isBetweenSpaces } from "./common-marks.js";
-import { renderMarkdown } from "./markdown.js";
+import { commonMarks, isBetweenSpaces } from "../common-marks.js";
+import { renderMarkdown } from "../markdown.js";
 
 /** Markdown in Discord's dialect: tables as code, because it knows none; what is not a mark is escaped so that it stays as it is. */
 export function toDiscordMarkdown(markdown: string): string {

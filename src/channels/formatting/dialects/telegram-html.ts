@@ -1,4 +1,4 @@
-import { bare, type Marks, renderMarkdown } from "./markdown.js";
+import { bare, type Marks, renderMarkdown } from "../markdown.js";
 
 /** Markdown as the HTML that Telegram understands: only its own tags, always balanced, everything else escaped. */
 export function toTelegramHtml(markdown: string): string {

@@ -1,4 +1,4 @@
-import { type Marks, renderMarkdown } from "./markdown.js";
+import { type Marks, renderMarkdown } from "../markdown.js";
 
 /**
  * Markdown in Slack's dialect, mrkdwn: no tables and no headings, one star for bold. `<`, `>` and `&` are escaped, so that
