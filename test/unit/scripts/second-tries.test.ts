@@ -16,6 +16,12 @@ describe("the runner of the tests", () => {
       `test("once", () => { if (!existsSync(${mark})) { writeFileSync(${mark}, ""); throw new Error("busy"); } });`,
     );
     write("always", `test("always", () => { throw new Error("broken"); });`);
+    writeFileSync(
+      join(folder, "shared.mjs"),
+      'import test from "node:test"; export const holds = (name, run) => test(name, run);\n',
+    );
+    write("by-shared", `holds("by a shared file", () => { throw new Error("broken"); });`);
+    write("good-by-shared", `holds("good by a shared file", () => console.log("it said this"));`);
     for (const name of ["many-1", "many-2", "many-3", "many-4"]) {
       const own = JSON.stringify(join(folder, `${name}.mark`));
       write(
@@ -29,7 +35,7 @@ describe("the runner of the tests", () => {
   const write = (name: string, line: string): void =>
     writeFileSync(
       join(folder, `${name}.test.mjs`),
-      `import test from "node:test"; import { existsSync, writeFileSync } from "node:fs";\n${line}\n`,
+      `import test from "node:test"; import { existsSync, writeFileSync } from "node:fs"; import { holds } from "./shared.mjs";\n${line}\n`,
     );
   const run = (...names: readonly string[]): { readonly code: number | null; readonly said: string } => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
@@ -50,6 +56,23 @@ describe("the runner of the tests", () => {
     assert.equal(code, 1);
     assert.match(said, /tests 2\n.*\n.*pass 1\n.*fail 1\n/);
     assert.match(said, /failing tests:[\s\S]*Error: broken/);
+  });
+
+  test("runs the file again whose test failed, also where a shared file holds what is tested", () => {
+    const { code, said } = run("good-by-shared", "by-shared", "good");
+    assert.equal(code, 1, said);
+    assert.match(said, /Failed beside others and was run again alone: .*by-shared\.test\.mjs: by a shared file: broken/);
+    assert.match(said, /tests 3\n.*\n.*pass 2\n.*fail 1\n/);
+    assert.match(said, /it said this\n/);
+    assert.doesNotMatch(said, /The tests of the file/);
+  });
+
+  test("fails when a file cannot be loaded", () => {
+    write("unreadable", "(");
+    const { code, said } = run("good-by-shared", "unreadable", "good");
+    assert.equal(code, 1, said);
+    assert.match(said, /run again alone: .*unreadable\.test\.mjs/);
+    assert.match(said, /tests 3\n.*\n.*pass 2\n.*fail 1\n/);
   });
 
   test("fails when many files fail, though each would pass alone", () => {
