@@ -61,7 +61,10 @@ describe("the runner of the tests", () => {
   test("runs the file again whose test failed, also where a shared file holds what is tested", () => {
     const { code, said } = run("good-by-shared", "by-shared", "good");
     assert.equal(code, 1, said);
-    assert.match(said, /Failed beside others and was run again alone: .*by-shared\.test\.mjs: by a shared file: broken/);
+    assert.match(
+      said,
+      /Failed beside others and was run again alone: .*by-shared\.test\.mjs: by a shared file: broken/,
+    );
     assert.match(said, /tests 3\n.*\n.*pass 2\n.*fail 1\n/);
     assert.match(said, /it said this\n/);
     assert.doesNotMatch(said, /The tests of the file/);
