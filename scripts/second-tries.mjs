@@ -71,7 +71,8 @@ export class SecondTries {
       }
       const isMark = type === "test:stdout" && data.message.startsWith(fileMark);
       // One that could not even be loaded says nothing, and has the name of its file.
-      const file = given.get(isMark || type === "test:fail" || type === "test:start" ? data.file : undefined);
+      const isNamed = isMark || type === "test:start" || type === "test:fail";
+      const file = isNamed && data.file !== undefined ? given.get(resolve(data.file)) : undefined;
       if (file !== undefined && file !== current) {
         end();
         current = file;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 describe("the runner of the tests", () => {
@@ -39,7 +39,7 @@ describe("the runner of the tests", () => {
     );
   const run = (...names: readonly string[]): { readonly code: number | null; readonly said: string } => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const files = names.map((name) => join(folder, `${name}.test.mjs`));
+    const files = names.map((name) => relative("", join(folder, `${name}.test.mjs`)));
     const { status, stdout } = spawnSync(process.execPath, ["scripts/run-tests.mjs", "2", ...files], { env });
     return { code: status, said: stdout.toString() };
   };
@@ -68,6 +68,13 @@ describe("the runner of the tests", () => {
     assert.match(said, /tests 3\n.*\n.*pass 2\n.*fail 1\n/);
     assert.match(said, /it said this\n/);
     assert.doesNotMatch(said, /The tests of the file/);
+  });
+
+  test("names a file that is given by its place from here, and only imports others", () => {
+    write("group", `import "./good-by-shared.test.mjs"; import "./always.test.mjs";`);
+    const { code, said } = run("group");
+    assert.equal(code, 1, said);
+    assert.match(said, /run again alone: .*group\.test\.mjs: always: broken/);
   });
 
   test("fails when a file cannot be loaded", () => {
