@@ -2,6 +2,7 @@
 export const englishNotices = {
   maxIterations: "Stopped after {n} steps, the limit for one answer.",
   maxTokens: "The answer was cut at the model's length limit.",
+  blind: "The model cannot see pictures: it knows only their names.",
   declined: "The model declined to answer.",
   noAnswer: "The model gave no answer.",
   closed: "This conversation was closed.",
@@ -37,6 +38,21 @@ export const englishNotices = {
   jobFailed: "The scheduled job {job} failed: {reason}",
   jobMissed: "The scheduled job {job} was missed.",
   job: "Scheduled job {job}",
+  history_new: "New conversation",
+  history_undo: "Undone",
+  history_fork: "Copied from another conversation",
+  history_restored: "Brought back after damage",
+  history_edit: "History edited",
+  history_deletion: "Messages deleted",
+  plan: "Plan: {goal}",
+  state_pending: "pending",
+  state_ready: "ready",
+  state_running: "running",
+  state_paused: "paused",
+  state_completed: "completed",
+  state_failed: "failed",
+  state_skipped: "skipped",
+  state_left: "left",
 } as const;
 
 export type NoticeWords = typeof englishNotices;

@@ -37,7 +37,7 @@ const sentences: Sentences = {
   },
   subagent_state_changed: ({ payload }, say) => {
     const more = { subject: `task:${payload.task_id}`, detail: payload.error ?? payload.summary };
-    const text = say("subTask", { label: payload.label, state: payload.to });
+    const text = say("subTask", { label: payload.label, state: stateWord(payload.to, say) });
     return payload.to === "failed" ? error(text, more) : plain(text, more);
   },
   artifact_state_changed: ({ payload }, say) => {
@@ -68,7 +68,9 @@ const sentences: Sentences = {
   },
   turn_execution_complete: ({ payload }, say) => {
     const ending = endings[payload.stop_reason];
-    return ending === undefined ? undefined : warning(say(ending, { n: payload.iterations }));
+    if (ending !== undefined) return warning(say(ending, { n: payload.iterations }));
+    // A whole answer has a remark only where its model was sent pictures that it cannot see.
+    return payload.remark === undefined ? undefined : warning(say("blind"));
   },
   turn_execution_failed: ({ payload }, say) =>
     error(payload.message || say("failed"), { detail: payload.code === "UNKNOWN" ? undefined : payload.code }),
@@ -111,6 +113,22 @@ const sentences: Sentences = {
 
 const inEnglish: Say = (key, values = {}) =>
   englishNotices[key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+
+/** The word for the state of a plan, a step or a sub-task. */
+export function stateWord(state: string, say: Say = inEnglish): string {
+  const key = `state_${state}`;
+  return isKey(key) ? say(key) : state;
+}
+
+/** What people read where the history was changed. */
+export function historyNotice(kind: string, say: Say = inEnglish): string | undefined {
+  const key = `history_${kind}`;
+  return isKey(key) ? say(key) : undefined;
+}
+
+function isKey(key: string): key is keyof NoticeWords {
+  return Object.hasOwn(englishNotices, key);
+}
 
 /** The line that people see for an event, if it has one. `say`: in another language. */
 export function noticeOf(event: GatewayEvent, say: Say = inEnglish): Notice | undefined {

@@ -3,6 +3,8 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 import { messageOf } from "../errors.js";
 
+// An argument that is not known is refused: left out, `chat_id` would send a text to another chat than the one meant.
+
 /** What other programs can do with a gateway. Each throws with a sentence for the one who asked. */
 export interface GatewayPorts {
   send(session: string, text: string, signal: AbortSignal): Promise<string>;
@@ -28,7 +30,7 @@ function createGatewayServer(version: string, gateway: GatewayPorts): McpServer 
     "send_message",
     {
       description: "Send a message to the assistant and wait for its answer.",
-      inputSchema: z.object({ text: z.string().min(1), session: z.string().default("cli:mcp") }),
+      inputSchema: z.strictObject({ text: z.string().min(1), session: z.string().default("cli:mcp") }),
     },
     ({ text, session }, { mcpReq }) => answerOf(() => gateway.send(session, text, mcpReq.signal)),
   );
@@ -36,7 +38,7 @@ function createGatewayServer(version: string, gateway: GatewayPorts): McpServer 
     "list_sessions",
     {
       description: "List the assistant's conversations, newest first.",
-      inputSchema: z.object({ limit: z.number().int().min(1).max(200).default(20) }),
+      inputSchema: z.strictObject({ limit: z.number().int().min(1).max(200).default(20) }),
       annotations: { readOnlyHint: true },
     },
     ({ limit }) => answerOf(() => gateway.sessions(limit)),
@@ -45,7 +47,7 @@ function createGatewayServer(version: string, gateway: GatewayPorts): McpServer 
     "read_events",
     {
       description: "Read what happened in a conversation, from a sequence number on.",
-      inputSchema: z.object({
+      inputSchema: z.strictObject({
         session: z.string(),
         after: z.number().int().min(0).default(0),
         limit: z.number().int().min(1).max(1000).default(100),

@@ -2,6 +2,7 @@ import type { SearchHit } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { loadChoices } from "./commands/choices.js";
+import { sentenceOf } from "./failures/said.js";
 import { writeDown } from "./files/write-down.js";
 import { createBanners } from "./frame/banners.js";
 import { createChatHead } from "./frame/chat-head.js";
@@ -358,8 +359,7 @@ class App {
   }
 
   #failed(error: unknown): void {
-    if (!(error instanceof Unauthorized))
-      this.#banners.showFailure(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof Unauthorized)) this.#banners.showFailure(sentenceOf(error));
     else if (error.isSignedOut && !this.#isAsking) this.#leaving.begin();
     else void this.#signIn();
   }

@@ -106,6 +106,11 @@ export function cutAnswer(maxTokens: number): string {
   return `(The answer was cut at the model's limit of ${maxTokens} tokens.)`;
 }
 
+/** Where a message came with pictures. */
+export function blindAnswer(model: string): string {
+  return `(The model ${model} cannot see pictures: it knows only their names.)`;
+}
+
 /** Where the gateway itself ended an answer. */
 export function tooLongAnswer(characters: number): string {
   return `(The model's answer did not end. maxclaw cut it after ${formatCount(characters)} characters.)`;

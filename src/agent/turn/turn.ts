@@ -57,7 +57,7 @@ async function runLoop(turn: LiveTurn): Promise<LoopEnd> {
     const answer = await model.ask(first, iteration);
     if ("kind" in answer) return answer;
     const calls = callsIn(answer);
-    if (calls.length === 0) return finalEnd(answer);
+    if (calls.length === 0) return finalEnd(answer, scope.session.openTurn);
     await runToolCalls(
       calls.map((call) => ({ call })),
       answer.unwritten,

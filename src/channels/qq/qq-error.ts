@@ -1,5 +1,5 @@
 import { ChannelError } from "../../errors.js";
-import { type CallAnswer, statusError } from "../wire/call.js";
+import { type CallAnswer, statusError, strangeError } from "../wire/call.js";
 
 export const title = "QQ";
 
@@ -22,6 +22,8 @@ const closedChats: ReadonlySet<number> = new Set([10_003, 10_004, 304_031, 304_0
 const wrongLogin: ReadonlySet<number> = new Set([100_007, 100_016]);
 const passing: ReadonlySet<number> = new Set([11_242, 11_252, 11_263, 11_281, 304_018, 1_100_300]);
 const foreignAddress = 11_298;
+const missingRights: ReadonlySet<number> = new Set([11_253, 11_264]);
+const banned = 11_265;
 const waitMs = 5000;
 
 /** QQ has answered, and it was no. */
@@ -57,6 +59,12 @@ export class QqRefusal extends ChannelError {
     return tooMany.has(this.code);
   }
 
+  /** The bot itself, and not a message: it passes when somebody has acted. */
+  get isAboutBot(): boolean {
+    const { code } = this;
+    return wrongLogin.has(code) || missingRights.has(code) || code === foreignAddress || code === banned;
+  }
+
   /** Not Markdown or buttons, or not these. */
   get isAboutMarkup(): boolean {
     return markup.has(this.code);
@@ -73,8 +81,8 @@ function hintFor(code: number): string | undefined {
     return "Put the AppID and the AppSecret that q.qq.com shows into channels.qq.appId and channels.qq.appSecret.";
   if (code === foreignAddress)
     return "Add the address of this machine to the bot's IP whitelist at q.qq.com (Development settings).";
-  if (code === 11_253 || code === 11_264) return "Give the bot this right at q.qq.com (Development, Interfaces).";
-  if (code === 11_265) return "QQ has banned this bot.";
+  if (missingRights.has(code)) return "Give the bot this right at q.qq.com (Development, Interfaces).";
+  if (code === banned) return "QQ has banned this bot.";
   return undefined;
 }
 
@@ -97,7 +105,7 @@ export function saidIn({ body }: CallAnswer): { readonly code: number; readonly 
 export function refusalOf(answer: CallAnswer, what: string): ChannelError {
   const said = saidIn(answer);
   const { status } = answer;
-  if (said === undefined) return statusError(title, answer);
+  if (said === undefined) return strangeError(title, answer);
   const isKnown = [repeats, endedReplies, noBeginning, markup, addresses, tooMany, closedChats, wrongLogin, passing];
   // QQ uses 500 for its own refusals too; with a code that is not known the message may have been taken.
   if (said.code === foreignAddress || isKnown.some((codes) => codes.has(said.code)))

@@ -5,7 +5,8 @@ import { ChannelError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { readToSend } from "../../util/files/noted-file.js";
 import type { ReceivedMessage } from "../channel.js";
-import { type Account, type ApiCall, withoutMessage } from "./account.js";
+import { withoutMessage } from "../wire/call.js";
+import type { Account, ApiCall } from "./account.js";
 import { mediaBody, plainText, textBody } from "./body.js";
 import { fileTypeOf, isPicture, plainName } from "./files.js";
 import { isOfGuild, type Place, pathOf, replyMinutes } from "./places.js";
@@ -176,7 +177,13 @@ export class Sender {
   }
 
   async #call(call: Omit<ApiCall, "method">, signal: AbortSignal): Promise<unknown> {
-    return await this.#options.account.call({ method: "POST", ...call }, signal);
+    try {
+      return await this.#options.account.call({ method: "POST", ...call }, signal);
+    } catch (error) {
+      // The message waits until the bot is in order again.
+      if (error instanceof QqRefusal && error.isAboutBot) throw new ChannelError(error.message, { retryable: true });
+      throw error;
+    }
   }
 }
 

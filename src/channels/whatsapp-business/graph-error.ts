@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import type { CallAnswer } from "../wire/call.js";
-import { statusError } from "../wire/call.js";
+import { strangeError } from "../wire/call.js";
 
 export const title = "WhatsApp";
 
@@ -29,7 +29,7 @@ const refusal = z.looseObject({
 /** A send or a login that Meta has refused. `secrets`: what must not be in a message. */
 export function graphError(answer: CallAnswer, secrets: readonly string[]): ChannelError {
   const said = refusal.safeParse(jsonIn(answer.body)).data?.error;
-  if (said === undefined) return statusError(title, answer);
+  if (said === undefined) return strangeError(title, answer);
   const { code, message, error_data: data } = said;
   const words = withoutSecrets(data?.details ?? message, secrets);
   const wait = waits.get(code);
@@ -37,7 +37,7 @@ export function graphError(answer: CallAnswer, secrets: readonly string[]): Chan
   const isUnclear = answer.status >= 500 && answer.status !== 503 && vague.has(code);
   return new GraphError(code, `${sentenceOf(code, words)} (${code})`.replace(/\.? \((\d+)\)$/, " (code $1)."), {
     outcome: isUnclear ? "unknown" : "refused",
-    retryable: wait !== undefined || answer.status === 429 || answer.status >= 500 || tokenCodes.has(code),
+    retryable: wait !== undefined || answer.status === 429 || answer.status >= 500 || isAboutAccount(code),
     retryAfterMs: waitNamed(answer) ?? (wait === 0 ? undefined : wait),
   });
 }
@@ -46,7 +46,7 @@ export function graphError(answer: CallAnswer, secrets: readonly string[]): Chan
 export function sentenceOf(code: number, said = ""): string {
   const known = sentences.get(code);
   if (known !== undefined) return known;
-  if (code === 10 || (code >= 200 && code <= 299)) return missingRight;
+  if (isMissingRight(code)) return missingRight;
   return said === "" ? "WhatsApp refused the request." : `WhatsApp refused the request: ${said}`;
 }
 
@@ -55,7 +55,20 @@ const missingRight = `The access token lacks the right whatsapp_business_messagi
 const wrongToken = `WhatsApp does not take the access token: it is wrong or has ended. Correct ${key}.accessToken.`;
 const slower = "WhatsApp wants fewer messages for a while.";
 
-const tokenCodes: ReadonlySet<number> = new Set([0, 190]);
+/** Token, rights, payment, a block, a number that is not registered. */
+const accountCodes: ReadonlySet<number> = new Set([
+  ...[0, 190, 3, 131_005, 368, 131_031, 131_042, 131_045, 131_048, 133_010],
+]);
+
+function isMissingRight(code: number): boolean {
+  return code === 10 || (code >= 200 && code <= 299);
+}
+
+/** About the account and not about a message, which waits until somebody has acted. */
+export function isAboutAccount(code: number): boolean {
+  return accountCodes.has(code) || isMissingRight(code);
+}
+
 const vague: ReadonlySet<number> = new Set([1, 2]);
 
 /** Numbers after which trying again can help, and how long to wait; 0: as long as the queue does. */

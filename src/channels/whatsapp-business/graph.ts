@@ -4,7 +4,7 @@ import { ChannelError } from "../../errors.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 import { type Call, callPlatform, jsonOf } from "../wire/call.js";
 import { download } from "../wire/download.js";
-import { GraphError, graphError, title } from "./graph-error.js";
+import { GraphError, graphError, isAboutAccount, title } from "./graph-error.js";
 
 export interface GraphOptions {
   readonly phoneNumberId: string;
@@ -111,7 +111,7 @@ function loginError(error: GraphError): ChannelError {
     return new ChannelError(
       `WhatsApp does not know this phone number id, or the access token may not use it. Correct ${section}.phoneNumberId.`,
     );
-  return error.retryable && code !== 0 && code !== 190
+  return error.retryable && !isAboutAccount(code)
     ? error
     : new ChannelError(message, { retryAfterMs: error.retryAfterMs });
 }

@@ -70,6 +70,23 @@ export function statusError(title: string, { status, headers }: CallAnswer, said
   });
 }
 
+/** The same failure of a call that shows nobody anything, however it ended: a login, an upload. */
+export function withoutMessage(error: unknown): unknown {
+  if (!(error instanceof ChannelError) || error.outcome === "refused") return error;
+  const { retryable, retryAfterMs } = error;
+  return new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
+}
+
+/**
+ * An answer without the platform's own words, from a platform that has such words for each refusal: a server in between is
+ * in trouble. What was to be sent waits, also with 403 and 404.
+ */
+export function strangeError(title: string, answer: CallAnswer): ChannelError {
+  const error = statusError(title, answer);
+  if (answer.status !== 403 && answer.status !== 404) return error;
+  return new ChannelError(error.message, { retryable: true, retryAfterMs: error.retryAfterMs });
+}
+
 /** Seconds, or a date. Undefined: there is none that can be read. */
 export function retryAfterMs(value: string | null, now = Date.now()): number | undefined {
   if (value === null || value.trim() === "") return undefined;

@@ -1,4 +1,4 @@
-import { noticeOf } from "../../client/notices.js";
+import { historyNotice, noticeOf } from "../../client/notices.js";
 import type { EventType, Payload } from "../../events/catalogue.js";
 import type { ContentPart } from "../../events/content.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
@@ -76,7 +76,7 @@ export class AttachScreen {
       else if (role === "assistant") this.#lines.answer(content);
       else this.#lines.line(`· ${content}`);
     }
-    const text = historyTexts[payload.kind];
+    const text = historyNotice(payload.kind);
     // A command's own answer says it.
     if (text !== undefined && turn_id === undefined) this.#lines.line(`· ${text}`);
   }
@@ -191,14 +191,6 @@ class StreamedAnswer {
 }
 
 type Handlers = { readonly [T in EventType]?: (event: EventOf<T>) => void };
-
-const historyTexts: Readonly<Record<string, string>> = {
-  new: "New conversation",
-  undo: "Undone",
-  fork: "Copied from another conversation",
-  edit: "History edited",
-  deletion: "Messages deleted",
-};
 
 function filesOf(content: readonly ContentPart[]): readonly string[] {
   return content.flatMap((part) =>

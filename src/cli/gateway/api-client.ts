@@ -73,7 +73,8 @@ export function createApiClient(
         ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       };
-      const call = request(`http://${address}${path}`, { method, headers, signal }, resolve);
+      // Each on a connection of its own: a kept one may be closed by the gateway just as it is used again.
+      const call = request(`http://${address}${path}`, { method, headers, signal, agent: false }, resolve);
       call.once("socket", (socket) => whileSilent(call, socket, gateway, silenceMs));
       call.on("error", (error) => reject(signal?.aborted ? signal.reason : lost(gateway, error)));
       call.end(body === undefined ? undefined : JSON.stringify(body));

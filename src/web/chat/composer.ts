@@ -1,5 +1,6 @@
 import type { CommandChoice } from "../commands/choices.js";
 import { CommandMenu } from "../commands/command-menu.js";
+import { sentenceOf } from "../failures/said.js";
 import { createFileChooser, takeDroppedFiles, takePastedFiles } from "../files/take-files.js";
 import { type ChosenFile, Tray, type UploadFile } from "../files/tray.js";
 import type { Written } from "../outbox/outbox.js";
@@ -40,6 +41,7 @@ export class Composer {
   readonly #actions: ComposerActions;
   readonly #tray: Tray;
   readonly #area = h("textarea", {
+    dir: "auto",
     id: "message",
     rows: "1",
     placeholder: chatWords.t("placeholder"),
@@ -177,7 +179,7 @@ export class Composer {
       setText(this.#speech, words === "" ? chatWords.t("nothingSaid") : "");
       this.#insert(words);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = sentenceOf(error);
       setText(this.#speech, chatWords.t("notWrittenDown", { reason }));
       this.#tray.add([recording]);
     }

@@ -1,8 +1,10 @@
+import { stateWord } from "../../client/notices.js";
 import { fileView } from "../files/file-view.js";
 import type { OutgoingMessage } from "../outbox/outbox-store.js";
 import { h, icon, setText } from "../parts/dom.js";
 import { durationOf } from "../parts/format.js";
 import type { DividerItem, Item, NoticeItem, PlanItem, ToolItem } from "../session/view-state.js";
+import { noticeWords } from "../session/words.js";
 import { actionWords } from "./actions/words.js";
 import type { ItemView } from "./item-view.js";
 import { assistantView, type MessageWorld, show, showFiles, UserView } from "./message-views.js";
@@ -164,10 +166,15 @@ function planView(): ItemView<PlanItem> {
   return {
     element: h("details", { class: "fold plan", open: true }, h("summary", {}, title, status), body),
     update(item) {
-      setText(title, `Plan: ${item.goal}`);
-      setText(status, item.status);
+      setText(title, noticeWords.t("plan", { goal: item.goal }));
+      setText(status, stateWord(item.status, noticeWords.t));
       const lines = item.steps.map((step) =>
-        h("li", { "data-status": step.status }, step.text, h("span", { class: "tool-status" }, step.status)),
+        h(
+          "li",
+          { "data-status": step.status },
+          step.text,
+          h("span", { class: "tool-status" }, stateWord(step.status, noticeWords.t)),
+        ),
       );
       steps.replaceChildren(...lines);
     },

@@ -1,5 +1,7 @@
+import { stateWord } from "../../client/notices.js";
 import { h, setText } from "../parts/dom.js";
 import type { OpenPlan } from "../session/view-state.js";
+import { noticeWords } from "../session/words.js";
 import { chatWords } from "./words.js";
 
 interface PlanActions {
@@ -80,7 +82,7 @@ function stepLine({ text, status, result }: OpenPlan["steps"][number]): HTMLElem
     { "data-status": status },
     h("span", { class: "plan-mark", "aria-hidden": "true" }, marks[status] ?? "○"),
     h("span", {}, text, result === undefined ? undefined : h("small", {}, result)),
-    h("span", { class: "off-screen" }, status),
+    h("span", { class: "off-screen" }, stateWord(status, noticeWords.t)),
   );
 }
 

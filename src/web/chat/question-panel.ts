@@ -1,3 +1,4 @@
+import { sentenceOf } from "../failures/said.js";
 import { h, setText } from "../parts/dom.js";
 import type { QuestionReply } from "../session/session.js";
 import type { OpenQuestion } from "../session/view-state.js";
@@ -49,7 +50,7 @@ function cardOf(question: OpenQuestion, actions: QuestionActions): HTMLElement {
     try {
       await actions.answer(question.requestId, answer);
     } catch (error) {
-      setText(problem, error instanceof Error ? error.message : String(error));
+      setText(problem, sentenceOf(error));
       setDisabled(card, false);
     }
   };

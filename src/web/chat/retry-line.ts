@@ -1,3 +1,4 @@
+import { sentenceOf } from "../failures/said.js";
 import { h, setText } from "../parts/dom.js";
 import { momentOf } from "../parts/format.js";
 import type { NoticeItem } from "../session/view-state.js";
@@ -40,7 +41,7 @@ export class RetryLine implements ItemView<NoticeItem> {
     try {
       await this.#retry(this.#turnId);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = sentenceOf(error);
       setText(this.#error, chatWords.t("notTriedAgain", { reason }));
     } finally {
       this.#button.disabled = false;

@@ -1,3 +1,4 @@
+import { sentenceOf } from "../failures/said.js";
 import { h, icon } from "../parts/dom.js";
 import { onKey } from "../parts/keyboard.js";
 import { chatWords } from "./words.js";
@@ -71,7 +72,7 @@ class SpeakButton {
     this.element.setAttribute("aria-pressed", "true");
     this.#recording = recording.catch((error: unknown) => {
       this.#rest();
-      tell(chatWords.t("noMicrophone", { reason: error instanceof Error ? error.message : String(error) }));
+      tell(chatWords.t("noMicrophone", { reason: sentenceOf(error) }));
       return undefined;
     });
   }

@@ -1,3 +1,4 @@
+import { sentenceOf } from "../failures/said.js";
 import { h, setText } from "../parts/dom.js";
 import { fileWords } from "./words.js";
 
@@ -52,7 +53,7 @@ export class FilePreview {
       throw error;
     });
     this.#loading.then(use).catch((error: unknown) => {
-      setText(this.problem, error instanceof Error ? error.message : String(error));
+      setText(this.problem, sentenceOf(error));
     });
   }
 

@@ -2,6 +2,7 @@ import { ClientError } from "../../client/client-error.js";
 import { sizeOf } from "../../client/notices.js";
 import type { UploadedFile } from "../../client/upload.js";
 import { chatWords } from "../chat/words.js";
+import { sentenceOf } from "../failures/said.js";
 import type { OutgoingFile } from "../outbox/outbox-store.js";
 import { h, icon, setText } from "../parts/dom.js";
 
@@ -140,7 +141,7 @@ export class ChosenFile {
   }
 
   fail(error: unknown): void {
-    this.#error = error instanceof Error ? error.message : String(error);
+    this.#error = sentenceOf(error);
     this.element.classList.add("failed");
     setText(this.#state, this.#error);
   }

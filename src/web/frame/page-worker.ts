@@ -38,9 +38,13 @@ export class PageWorker {
 
   /** For who is signed in. Again after each connection: the gateway may be another version by then. */
   async keep(): Promise<void> {
-    const isNew = this.#registration === undefined;
-    this.#registration ??= register(this.#container, this.#address);
-    if (!isNew) await (await this.#registration)?.update().catch(() => undefined);
+    const earlier = await this.#registration;
+    // Where the gateway went away while the worker was being installed, nothing is registered any more.
+    const isThere = [earlier?.active, earlier?.waiting, earlier?.installing].some(
+      (worker) => worker instanceof ServiceWorker,
+    );
+    if (isThere) await earlier?.update().catch(() => undefined);
+    else this.#registration = register(this.#container, this.#address);
   }
 
   /** Nothing of it stays in the browser. */

@@ -1,3 +1,4 @@
+import { sentenceOf } from "../failures/said.js";
 import { type Api, Refused, Unauthorized } from "../gateway/api.js";
 import { h, setText } from "../parts/dom.js";
 import { frameWords } from "./words.js";
@@ -68,7 +69,7 @@ async function failureOf(call: () => Promise<unknown>, wrong: string): Promise<s
     return undefined;
   } catch (error) {
     if (error instanceof Unauthorized) return wrong;
-    if (error instanceof Refused) return error.message;
+    if (error instanceof Refused) return sentenceOf(error);
     return frameWords.t("noAnswer");
   }
 }

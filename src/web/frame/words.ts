@@ -18,6 +18,8 @@ export const frameWords = defineWords(
     stranger: "{who} wants to talk to the assistant on {channel}. Their code is {code}.",
     letIn: "Let in",
     dismiss: "Dismiss",
+    channelLost: "{name} is disconnected: {reason}",
+    gatewaySays: "{problem}",
     unknownPane: "There is no such page here.",
     ownerOnly: "This gateway is open to its owner only. Its token is in the config file, under “gateway”.",
     invitationUsed:
@@ -58,6 +60,8 @@ export const frameWords = defineWords(
     stranger: "{who} 想在 {channel} 上与助手对话。对方的代码是 {code}。",
     letIn: "允许",
     dismiss: "关闭",
+    channelLost: "{name} 已断开：{reason}",
+    gatewaySays: "网关提示：{problem}",
     unknownPane: "这里没有这个页面。",
     ownerOnly: "此网关只对其主人开放。令牌在配置文件的“gateway”部分。",
     invitationUsed: "此邀请已使用或已过期。请在已登录的设备上重新生成，或输入令牌。",

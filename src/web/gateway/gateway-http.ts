@@ -1,7 +1,8 @@
 import { isEventShaped } from "../../client/frames.js";
 import type { GatewayEvent } from "../../events/event.js";
+import { frameWords } from "../frame/words.js";
 import { saidIn } from "../words/words.js";
-import { type Api, type JsonObject, recordsIn } from "./api.js";
+import { type Api, type JsonObject, recordsIn, textIn } from "./api.js";
 import type { StatusView } from "./gateway-views.js";
 
 /** The routes that the chat reads over HTTP. */
@@ -32,7 +33,9 @@ export function createGatewayHttp(api: Api): GatewayHttp {
 function statusOf({ model, provider, problems, channels }: JsonObject): StatusView {
   const lost = recordsIn(channels)
     .filter(({ state, reason }) => state === "disconnected" && typeof reason === "string")
-    .map(({ name, reason }) => `${name} is disconnected: ${reason}`);
+    .map(({ name, reason, title }) =>
+      frameWords.t("channelLost", { name: saidIn(title) || textIn(name), reason: textIn(reason) }),
+    );
   const others = Array.isArray(problems) ? problems.filter((problem) => typeof problem === "string") : [];
   return {
     model: typeof model === "string" ? model : "",
@@ -41,6 +44,6 @@ function statusOf({ model, provider, problems, channels }: JsonObject): StatusVi
     platforms: recordsIn(channels).flatMap(({ name, state, title }) =>
       typeof name === "string" && state !== "off" ? [{ name, title: saidIn(title) || name }] : [],
     ),
-    problems: [...lost, ...others],
+    problems: [...lost, ...others.map((problem) => frameWords.t("gatewaySays", { problem }))],
   };
 }

@@ -2,6 +2,7 @@ import type { Client } from "../../client/client.js";
 import { ClientError } from "../../client/client-error.js";
 import { newMessageId } from "../../client/commands.js";
 import type { UploadedFile } from "../../client/upload.js";
+import { sentenceOf } from "../failures/said.js";
 import type { OutboxStore, OutgoingFile, OutgoingMessage, SendMode } from "./outbox-store.js";
 
 type Gateway = Pick<Client, "sendMessage" | "upload" | "openSession" | "state">;
@@ -150,7 +151,7 @@ export class Outbox {
   #refused(messageId: string, error: unknown): void {
     // Nobody knows whether it arrived: it stays on its way, and `resume` brings it again under the same id.
     if (isPassing(error) && this.#options.gateway()?.state !== "open") return;
-    const changed = this.#change(messageId, { error: error instanceof Error ? error.message : String(error) });
+    const changed = this.#change(messageId, { error: sentenceOf(error) });
     if (changed !== undefined) void this.#keep(changed);
   }
 

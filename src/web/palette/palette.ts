@@ -1,3 +1,4 @@
+import { sentenceOf } from "../failures/said.js";
 import { h, icon, setText } from "../parts/dom.js";
 import { type Entry, hitSection, type Section, sectionsFor } from "./entries.js";
 import type { PaletteWorld } from "./palette-world.js";
@@ -87,7 +88,7 @@ export class Palette {
       const page = await this.#world.client()?.searchSessions({ query, limit: mostHits });
       if (mine === this.#asked && page !== undefined) this.#show(query, hitSection(page.hits, this.#world));
     } catch (error) {
-      if (mine === this.#asked) setText(this.#note, error instanceof Error ? error.message : String(error));
+      if (mine === this.#asked) setText(this.#note, sentenceOf(error));
     }
   }
 

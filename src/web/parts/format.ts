@@ -1,4 +1,5 @@
 import { localeOfPage } from "../words/language.js";
+import { formatWords } from "./words.js";
 
 /** A long chat has thousands of times, and to make one of these takes longer than all that is done with it. */
 const made = new Map<string, Intl.DateTimeFormat>();
@@ -55,9 +56,10 @@ export function costOf(dollars: number): string {
 
 /** `850 ms`, `3.2 s`, `2 min 5 s`, `3 h 12 min`. */
 export function durationOf(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${numberOf(ms / 1000, 1)} s`;
+  const { t } = formatWords;
+  if (ms < 1000) return t("milliseconds", { n: Math.round(ms) });
+  if (ms < 60_000) return t("seconds", { n: numberOf(ms / 1000, 1) });
   const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (minutes < 60) return t("minutes", { minutes, seconds: Math.floor((ms % 60_000) / 1000) });
+  return t("hours", { hours: Math.floor(minutes / 60), minutes: minutes % 60 });
 }

@@ -1,3 +1,4 @@
+import { historyNotice } from "../../client/notices.js";
 import type { EventType } from "../../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
 import {
@@ -30,6 +31,7 @@ import {
 } from "./view-parts.js";
 import { closeFailures, retriesAfter, retriesAfterState, showFailure, stopWaiting, takeRetry } from "./view-retries.js";
 import type { Item, UserItem, ViewState } from "./view-state.js";
+import { noticeWords } from "./words.js";
 
 type Handlers = { readonly [T in EventType]: (draft: Draft, event: EventOf<T>) => void };
 
@@ -223,7 +225,7 @@ const handlers: Handlers = {
     for (const [index, message] of (messages ?? []).entries()) importMessage(draft, event, message, index);
     // A command's own answer says it.
     const isOfTurn = event.turn_id !== undefined;
-    const text = isOfTurn ? quietTexts[kind] : historyTexts[kind];
+    const text = isOfTurn ? quietTexts[kind] : historyNotice(kind, noticeWords.t);
     if (text === undefined) return;
     const earlierSeq = kind === "undo" ? seqBeforeTurn(draft, event.turn_id) : undefined;
     addItem(draft, { ...base(event, `history:${event.event_id}`), kind: "divider", text, earlierSeq });
@@ -236,15 +238,6 @@ const handlers: Handlers = {
   llm_retry_scheduled: ignore,
   node_asked: ignore,
   node_answered: ignore,
-};
-
-const historyTexts: Readonly<Record<string, string>> = {
-  new: "New conversation",
-  undo: "Undone",
-  fork: "Copied from another conversation",
-  restored: "Brought back after damage",
-  edit: "History edited",
-  deletion: "Messages deleted",
 };
 
 /** A line is enough where the answer is below it. */

@@ -2,6 +2,7 @@ import { type Notice, noticeOf, sizeOf } from "../../client/notices.js";
 import type { ContentPart } from "../../events/content.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
 import { visibleFields } from "../../util/text/visible.js";
+import { ownWords } from "../failures/said.js";
 import { addItem, type Draft, findItem, putItem, removeUnsettled } from "./view-draft.js";
 import type { AssistantItem, Item, OpenPlan, OpenQuestion, SentFile, ToolItem } from "./view-state.js";
 import { noticeWords } from "./words.js";
@@ -76,7 +77,15 @@ export function dropStreamed(draft: Draft, messageId?: string): void {
 
 export function showNotice(draft: Draft, event: GatewayEvent): void {
   const notice = noticeOf(event, noticeWords.t);
-  if (notice !== undefined) addNotice(draft, event, notice);
+  if (notice !== undefined) addNotice(draft, event, inPageLanguage(event, notice));
+}
+
+/** What the gateway has said about a failure is behind the page's own words, where it is in another language. */
+function inPageLanguage(event: GatewayEvent, notice: Notice): Notice {
+  if (event.type !== "turn_execution_failed" && event.type !== "error_occurred") return notice;
+  const text = ownWords(event.payload.code);
+  if (text === undefined) return notice;
+  return { ...notice, text, detail: [notice.text, notice.detail].filter((part) => part !== undefined).join("\n") };
 }
 
 /** An event that this build has no words for: its bare name, so that the reader knows that something happened. */

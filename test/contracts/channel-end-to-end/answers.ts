@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { gate } from "../../support/engine/engine-kit.js";
+import { gate, until } from "../../support/engine/engine-kit.js";
 import { type HarnessWorldOptions, openHarnessWorld } from "../../support/worlds/channels/harness-world.js";
 import { type ChannelPromise, channelTest, harnessTest } from "./promise.js";
 
@@ -51,6 +51,37 @@ export const answersTests: readonly ChannelPromise[] = [
     await harness.write({ from: ann, text: "again" });
     await world.seen(ann.chatId, "Short.");
   }),
+  channelTest(
+    "/stop keeps the words that people are reading, and adds its own",
+    { answer: { text: ["Half of ", "it"], hang: "middle" }, config: { reactors: { live: true } } },
+    async (world, harness) => {
+      const [ann] = harness.people;
+      await harness.write({ from: ann, text: "go" });
+      await world.model.waitForRequests(1);
+      if (harness.grows === true) await world.seen(ann.chatId, "Half of it");
+      await harness.write({ from: ann, text: "/stop" });
+      const { text } = await world.seen(ann.chatId, "Stopped.");
+      if (harness.grows === true) assert.match(text, /^Half of it\s+Stopped\.$/);
+      await world.quiet();
+      assert.equal(harness.showings(ann.chatId).length, 1);
+    },
+  ),
+  channelTest(
+    "an answer without end is a few messages, and the rest a file where the platform has files",
+    { answer: { text: `${"many words ".repeat(25_000)}The end.` } },
+    async (world, harness) => {
+      const [ann] = harness.people;
+      await harness.write({ from: ann, text: "tell me all" });
+      await until("something is shown", () => harness.shown(ann.chatId).length > 0, 15_000);
+      await world.quiet();
+      const shown = harness.shown(ann.chatId);
+      assert.ok(shown.length <= 12, `${shown.length} messages`);
+      const files = shown.flatMap((one) => one.files.map(({ bytes }) => bytes.toString()));
+      const isWhole = [...files, ...shown.map(({ text }) => text)].some((text) => text.includes("The end."));
+      const isToldAsCut = shown.some(({ text }) => /too long|characters/.test(text));
+      assert.ok(isWhole || isToldAsCut, shown.at(-1)?.text.slice(-200));
+    },
+  ),
 ];
 
 function longAnswer(): string {

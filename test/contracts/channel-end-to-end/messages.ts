@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { until } from "../../support/engine/engine-kit.js";
+import { tracesOf } from "../../support/traces.js";
 import { echo, wordsOf } from "../../support/worlds/channels/harness-world.js";
 import { assertSound } from "../../support/worlds/gateway.js";
 import { type ChannelPromise, channelTest } from "./promise.js";
@@ -33,6 +34,23 @@ export const messagesTests: readonly ChannelPromise[] = [
       said,
     );
     assert.ok(!places.includes(-1));
+  }),
+  channelTest("a chat that is deleted leaves nothing of what was said below the home", {}, async (world, harness) => {
+    const [ann] = harness.people;
+    const traces = () => tracesOf("ORANGUTAN", world.gateway.home);
+    await harness.write({ from: ann, text: "one ORANGUTAN" });
+    await harness.write({ from: ann, text: "two ORANGUTANS" });
+    await world.seen(ann.chatId, "You said: two ORANGUTANS");
+    await world.quiet();
+    assert.notDeepEqual(traces(), []);
+    const { api } = world.gateway.gateway;
+    for (const { key } of (await api.listSessions({ limit: 5, offset: 0 })).sessions) await api.deleteSession(key);
+    // The journal is written again in the second after.
+    await until("nothing is left", () => traces().length === 0).catch(() => undefined);
+    assert.deepEqual(traces(), []);
+    await harness.write({ from: ann, text: "and now" });
+    await world.seen(ann.chatId, "You said: and now");
+    assert.doesNotMatch(world.model.requests.at(-1)?.bodyText ?? "", /ORANGUTAN/);
   }),
   channelTest("threads of a chat are conversations of their own", {}, async (world, harness) => {
     if (harness.threads === undefined) return;

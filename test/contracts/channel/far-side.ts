@@ -20,6 +20,11 @@ export interface FarSide extends AsyncDisposable {
   lengthOf(piece: string): number;
   /** The next send is refused: for good, or with a wait of one second. */
   refuseNextSend(how: "for good" | "with a wait"): void;
+  /**
+   * Each has the next send refused for something that is not the message: its login or a right, or by a server in between
+   * that is in trouble. Absent: the platform refuses nothing but messages.
+   */
+  readonly passingRefusals?: readonly (() => void)[];
   /** The connection breaks when the next send has left. */
   cutNextSend(): void;
   hangNextSend(): void;

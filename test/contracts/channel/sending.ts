@@ -53,6 +53,18 @@ export const sendingTests: readonly ChannelTest[] = [
       assert.deepEqual(far.shown(), []);
     },
   ),
+  channelTest("what is not refused for itself waits, and is shown when it is taken again", async (far) => {
+    const [chat] = far.chats;
+    const channel = far.open();
+    for (const [n, refuse] of (far.passingRefusals ?? []).entries()) {
+      const message = reply(chat, `answer ${n}`, { id: `out_${n}#1` });
+      refuse();
+      const { outcome, retryable, message: why } = await failureOf(channel.send(message, never));
+      assert.deepEqual([outcome, retryable], ["refused", true], why);
+      await channel.send(message, never);
+    }
+    assert.equal(far.shown().length, far.passingRefusals?.length ?? 0);
+  }),
   channelTest(
     "cuts a long reply into pieces that the platform takes, with each code block whole in its piece",
     async (far) => {

@@ -99,6 +99,8 @@ describe("maxclaw mcp", () => {
     assert.deepEqual([early.isError, /is not running/.test(early.text)], [true, true]);
     const { url } = await startCliGateway(cli);
     assert.deepEqual(await call("send_message", { text: "when?" }), { text: "tea at five", isError: false });
+    const misled = await call("send_message", { text: "a secret", chat_id: "telegram:42" });
+    assert.deepEqual([misled.isError, /chat_id/.test(misled.text)], [true, true], misled.text);
     const asked = await call("send_message", { text: "say it", session: "cli:other" });
     assert.match(asked.text, /^The assistant asks a person: May I use mcp_s_say\?[\s\S]*maxclaw answer /);
     assert.match((await call("list_sessions", {})).text, /"key": "cli:mcp"/);

@@ -123,11 +123,13 @@ async function obey(order: Exclude<Order, { order: "goOn" }>): Promise<unknown> 
     case "look":
       return await look(engine);
     case "work": {
-      const { inboundWaiting, outboundWaiting } = engine.status();
+      // In the order in which it goes on: what moves on while it is counted is counted at one of its places at least.
+      const parked = (await parkedIn(engine)).length;
       // A sub-agent that has ended waits in no queue until its result is accepted.
       const tasks = (await engine.records.open("task")).list().map(({ value }) => parseTask(value));
       const running = tasks.filter((task) => task !== undefined && !isOver(task)).length;
-      return inboundWaiting + outboundWaiting + running + (await parkedIn(engine)).length;
+      const { inboundWaiting, outboundWaiting } = engine.status();
+      return parked + running + inboundWaiting + outboundWaiting;
     }
     case "passings":
       return Object.fromEntries(passings);

@@ -43,6 +43,7 @@ testChannelContract("discord", async () => {
           ? { kind: "answer", status: 403, code: 50_007 }
           : { kind: "answer", status: 429, retryAfter: 1 },
       ),
+    passingRefusals: [401, 403, 404].map((status) => () => discord.failNext(sendCall, { kind: "answer", status })),
     cutNextSend: () => discord.failNext(sendCall, { kind: "cut", carriedOut: false }),
     hangNextSend: () => discord.failNext(sendCall, { kind: "hang", carriedOut: false }),
     buttons: {

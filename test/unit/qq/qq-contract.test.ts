@@ -4,13 +4,19 @@ import { testChannelContract } from "../../contracts/channel.js";
 import { plainRefusal, sendCall, startFakeQq } from "../../support/fakes/qq/fake-qq.js";
 import { farSideOver } from "../../support/worlds/channels/over-fake.js";
 
+/** A login that it does not know, an address outside the whitelist, rights that are missing, a ban. */
+const passingRefusals = [100_016, 11_298, 11_253, 11_264, 11_265].map((code) => ({
+  status: 401,
+  body: { code, message: "no" },
+}));
+
 for (const hasMarkdown of [true, false])
   testChannelContract(`QQ ${hasMarkdown ? "with" : "without"} Markdown`, async () => {
     const qq = await startFakeQq({ appSecret: "contract-secret", hasMarkdown });
     const { server, chats, appId, url } = qq;
     return {
       ...farSideOver({
-        platform: { server, chats, sendCall, refusal: plainRefusal },
+        platform: { server, chats, sendCall, refusal: plainRefusal, passingRefusals },
         open: (context, isWrong = false) =>
           new QqChannel(
             {

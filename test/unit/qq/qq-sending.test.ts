@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Attachment } from "../../../src/bus/messages.js";
+import { ChannelError } from "../../../src/errors.js";
 import { sendCall } from "../../support/fakes/qq/fake-qq.js";
-import { failureOf, never, reply } from "../../support/worlds/channels/channel-kit.js";
+import { failureOf, never, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
 import { ann, group, openQqWorld, say } from "../../support/worlds/channels/qq-world.js";
 
 const chat = `group-${group}`;
@@ -261,13 +262,30 @@ test("the access token is renewed before it ends, and when QQ does not know it a
   assert.ok(qq.tokensGiven > 3, "one with 40 seconds left is not used again");
 });
 
+test("what QQ has against the bot, and not against the message, lets the message wait and ends the run", async () => {
+  await using world = await openQqWorld();
+  const { qq } = world;
+  for (const code of [100_007, 100_016, 11_298]) {
+    const body = { code, message: "no" };
+    qq.server.failNext(/getAppAccessToken/, { kind: "answer", body });
+    const { outcome, retryable } = await failureOf(world.open().send(reply(ann, "x"), never));
+    assert.deepEqual([outcome, retryable], ["refused", true], String(code));
+    for (const failing of [/getAppAccessToken/, /GET \/gateway$/]) {
+      qq.server.failNext(failing, { kind: "answer", status: 400, body });
+      const ended = await startChannel(world.open(), world.gateway.publish).ended;
+      assert.ok(ended instanceof ChannelError && !ended.retryable, `${code} ${failing}`);
+    }
+  }
+  assert.deepEqual(qq.chats.showings(ann), []);
+});
+
 test("an address that is not in the whitelist, and a server that is not QQ, are named without a secret", async () => {
   await using world = await openQqWorld();
   const { qq } = world;
   const foreign = { code: 11_298, message: "接口访问源IP不在白名单" };
   qq.server.failNext(sendCall, { kind: "answer", status: 401, body: foreign });
   const failure = await failureOf(world.open().send(reply(ann, "x"), never));
-  assert.deepEqual([failure.retryable, /IP whitelist/.test(failure.message)], [false, true]);
+  assert.deepEqual([failure.retryable, /IP whitelist/.test(failure.message)], [true, true]);
   qq.server.failNext(/getAppAccessToken/, { kind: "answer", body: Buffer.from("<html>") });
   const other = await failureOf(world.open().send(reply(ann, "x"), never));
   assert.match(other.message, /is not QQ/);

@@ -7,13 +7,17 @@ import { farSideOver } from "../../support/worlds/channels/over-fake.js";
 const [ann, bob] = ["UANN", "UBOB"] as const;
 const userOf = (chatId: string): string => chatId.replace(/^D/, "U");
 
+const passingRefusals = ["invalid_auth", "token_revoked", "missing_scope"].map((error) => ({
+  body: { ok: false, error },
+}));
+
 testChannelContract("slack", async () => {
   const slack = await startFakeSlack();
   const { server, chats, apiRoot, appToken, previewed } = slack;
   const spans = { busyRetryMs: 20, socket: { reconnectMs: 0 } };
   return {
     ...farSideOver({
-      platform: { server, chats, sendCall, editCall, refusal: slackRefusal },
+      platform: { server, chats, sendCall, editCall, refusal: slackRefusal, passingRefusals },
       open(context, isWrong = false) {
         const botToken = isWrong ? "xoxb-wrong-secret" : slack.botToken;
         return createSlackChannel({ botToken, appToken, apiRoot, spans, log: silentLog }, context);

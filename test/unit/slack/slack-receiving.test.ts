@@ -103,6 +103,24 @@ test("what came while it was away is read from history once and in order, in cha
   assert.equal(second.gateway.messages.length, 254);
 });
 
+test("places whose missed messages find no room hold up the reading of no other place", async () => {
+  const stuck = ["UANN", "UBOB", "UCAT"];
+  await using world = await openSlackWorld({
+    answer: ({ content }) => ({ status: content === "no room" ? "busy" : "accepted", reply: "" }),
+  });
+  const { slack } = world;
+  await (await world.run())[Symbol.asyncDispose]();
+  slack.sockets.isDeaf = true;
+  for (const user of stuck) slack.write({ channel: slack.directOf(user), user, text: "no room" });
+  slack.write({ channel: slack.directOf("UDAN"), user: "UDAN", text: "missed" });
+  slack.sockets.isDeaf = false;
+  const second = world.again();
+  await using _running = await second.run();
+  await second.came("missed");
+  const offered = second.gateway.messages.filter(({ content }) => content === "no room");
+  assert.equal(new Set(offered.map(({ chatId }) => chatId)).size, stuck.length);
+});
+
 test("a connection that brings nothing is found by history: the gap is read, and another connection opened", async () => {
   await using world = await openSlackWorld({ spans: { lookMs: 20, graceMs: 50 } });
   const { slack, gateway } = world;

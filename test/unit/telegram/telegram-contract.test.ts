@@ -46,6 +46,7 @@ testChannelContract("telegram", async () => {
           ? { method: "sendMessage", status: 403 }
           : { method: "sendMessage", status: 429, retryAfter: 1 },
       ),
+    passingRefusals: [401, 404].map((status) => () => telegram.failNext({ method: "sendMessage", status })),
     cutNextSend: () => telegram.cutNext({ method: "sendMessage", when: "before" }),
     hangNextSend: () => telegram.hangNext({ method: "sendMessage" }),
     buttons: {

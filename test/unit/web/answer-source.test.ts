@@ -53,6 +53,20 @@ test("a footnote stays where it was written, and is no definition of a link", ()
   assert.doesNotMatch(htmlFor("[^1](https://example.org)"), /footnote/);
 });
 
+test("a footnote may have several paragraphs, a name in any script, and a colon behind its mark", () => {
+  assert.match(
+    htmlFor("A[^1].\n\n[^1]: One.\n\n    Two, **bold**.\n\n    - three\n\nafter"),
+    /<div class="footnote-text"><p>One\.<\/p>\s*<p>Two, <strong>bold<\/strong>\.<\/p>\s*<ul>\s*<li>three<\/li>\s*<\/ul>\s*<\/div><\/div><p>after<\/p>$/,
+  );
+  assert.match(htmlFor("水[^注1]\n\n[^注1]: 两倍。"), /footnote-ref">注1<.*footnote-label">注1<.*两倍/s);
+  assert.match(htmlFor("As said[^2]: rice."), /said<sup class="footnote-ref">2<\/sup>: rice/);
+  assert.match(
+    htmlFor("> Q[^3]\n>\n> [^3]: inner"),
+    /^<blockquote>[\s\S]*<div class="footnote">[\s\S]*<\/blockquote>$/,
+  );
+  assert.match(htmlFor("[^4]: one\n[^5]: two"), /one[\s\S]*class="footnote"[\s\S]*two/);
+});
+
 test("an answer is read in time, whatever somebody writes", () => {
   const units = [
     ...hostileUnits,
@@ -63,6 +77,7 @@ test("an answer is read in time, whatever somebody writes", () => {
     "\\[",
     "[^a]",
     "[^a]:",
+    "[^a]: b\n\n    c\n\n",
     "<details>",
     "</details>",
     "a$ b\n\n",

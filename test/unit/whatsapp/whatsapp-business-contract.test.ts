@@ -8,11 +8,17 @@ import { farSideOver } from "../../support/worlds/channels/over-fake.js";
 
 const quick = { busyRetryMs: 20, lookMs: 20, lookAgainMs: 5, traceMs: 100, log: silentLog };
 
+/** Tokens, rights, and what is wrong with the account. */
+const passingRefusals = [0, 190, 3, 10, 200, 131_005, 368, 131_031, 131_042, 131_045, 131_048, 133_010].map((code) => ({
+  status: 400,
+  body: { error: { code, message: "no" } },
+}));
+
 testChannelContract("WhatsApp Business", async () => {
   const fake = await FakeWhatsApp.start();
   const listenAddr = `127.0.0.1:${await freePort()}`;
   fake.line.open(`http://${listenAddr}/hooks/whatsapp-business`);
-  const { platform } = fake;
+  const platform = { ...fake.platform, passingRefusals };
   const far = farSideOver({
     platform,
     open: (context, isWrong = false) => {

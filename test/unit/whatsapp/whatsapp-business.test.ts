@@ -155,6 +155,20 @@ test("after 24 hours of silence an approved template carries the text, and witho
   );
 });
 
+test("what Meta has against the account, and not against the message, lets the message wait", async () => {
+  await using world = await openWorld();
+  const { server, platform } = world.fake;
+  for (const code of [0, 3, 10, 190, 200, 368, 131_005, 131_031, 131_042, 131_045, 133_010]) {
+    server.failNext(platform.sendCall, { kind: "answer", ...graphRefusal(403, code, "no") });
+    const { outcome, retryable } = await failureOf(world.channel.send(reply(ann, "x"), never));
+    assert.deepEqual([outcome, retryable], ["refused", true], String(code));
+  }
+  for (const code of [100, 131_026, 131_009]) {
+    server.failNext(platform.sendCall, { kind: "answer", ...graphRefusal(400, code, "no") });
+    assert.equal((await failureOf(world.channel.send(reply(ann, "x"), never))).retryable, false, String(code));
+  }
+});
+
 test("a message that WhatsApp took and then did not deliver is told with the reason", async () => {
   await using world = await openWorld();
   const errors = [{ code: 131_026, title: "Message undeliverable" }];

@@ -1,9 +1,10 @@
 import type { Exceeded } from "../../../budgets/limits.js";
 import type { ProviderError } from "../../../errors.js";
 import { textOf } from "../../../events/content.js";
-import type { EventDraft } from "../../../events/event.js";
+import type { EventDraft, StoredEvent } from "../../../events/event.js";
 import type { Answer } from "../../model/call.js";
 import {
+  blindAnswer,
   cutAnswer,
   emptyAnswer,
   endlessThinking,
@@ -44,8 +45,8 @@ export type LoopEnd =
 /** An answer that the model has given. */
 export type Answered = Extract<Answer, { readonly status: "answered" }>;
 
-/** The model has no more calls to make: its answer is the turn's, or a notice instead of an empty one. */
-export function finalEnd(answer: Answered): LoopEnd {
+/** The model has no more calls to make: its answer is the turn's, or a notice instead of an empty one. `events`: the turn's own. */
+export function finalEnd(answer: Answered, events: readonly StoredEvent[]): LoopEnd {
   const { message, model, stopReason, unwritten, usage, costUsd } = answer;
   const text = textOf(message?.content ?? []);
   if (message === undefined || text.trim() === "") {
@@ -55,8 +56,16 @@ export function finalEnd(answer: Answered): LoopEnd {
       : { kind: "notice", text: answer.isCut ? endlessThinking : emptyAnswer, stopReason: "empty", spent, unwritten };
   }
   const why = answer.isCut ? tooLongAnswer(text.length) : cutAnswer(model.maxTokens);
-  const remark = stopReason === "max_tokens" ? why : undefined;
+  const remarks = [
+    ...(stopReason === "max_tokens" ? [why] : []),
+    ...(!model.supportsImages && events.some(holdsPicture) ? [blindAnswer(model.label)] : []),
+  ];
+  const remark = remarks.length === 0 ? undefined : remarks.join("\n\n");
   return { kind: "answered", messageId: message.message_id, text, remark, stopReason, unwritten };
+}
+
+function holdsPicture(event: StoredEvent): boolean {
+  return event.type === "user_message" && event.payload.content.some(({ type }) => type === "image");
 }
 
 /** The model has called tools as often as it may. */

@@ -4,8 +4,8 @@ import type { Logger } from "../../../log.js";
 import { InOrder } from "../../../util/async/in-order.js";
 import type { ChannelContext, ReceivedMessage } from "../../channel.js";
 import type { Inbox, Taken } from "../../intake/inbox.js";
+import { untilAnswered } from "../../wire/until-answered.js";
 import type { Account, Bot } from "../account.js";
-import { untilAnswered } from "../api.js";
 import { toFile } from "../files.js";
 import {
   isAddressed,
@@ -19,7 +19,7 @@ import {
   whereOf,
 } from "../message.js";
 import { keyOf } from "../places.js";
-import { codeOf } from "../slack-error.js";
+import { codeOf, isTokenTrouble } from "../slack-error.js";
 import type { Talk } from "./event.js";
 import { readAfter, readRoot } from "./history.js";
 
@@ -99,12 +99,20 @@ export class Intake {
     this.#upToDate = new Set();
   }
 
-  /** Reads what has come in a place since it was heard last. Never rejects. */
+  /**
+   * Reads what has come in a place since it was heard last. Resolves once it is read, which is before it is taken; at once
+   * where the place is at work, which may be for long. Never rejects.
+   */
   async catchUp(where: Where): Promise<void> {
-    await this.#inLane(where, async () => {
-      await this.#catchUpOnce(where);
-      return true;
+    const isAtWork = this.#lanes.isBusy(keyOf(where));
+    const read = new Promise<void>((resolve) => {
+      const reading = this.#inLane(where, async () => {
+        await this.#catchUpOnce(where, resolve);
+        return true;
+      });
+      void reading.then(() => resolve());
     });
+    if (!isAtWork) await read;
   }
 
   /** The same although it has been read since the connection was opened: its events do not come. */
@@ -225,7 +233,8 @@ export class Intake {
     return (await inbox.take(change)) !== undefined;
   }
 
-  async #catchUpOnce(where: Where): Promise<void> {
+  /** `onRead`: called when all of it is read, if there is anything to read. */
+  async #catchUpOnce(where: Where, onRead?: () => void): Promise<void> {
     const key = keyOf(where);
     if (this.#upToDate.has(key)) return;
     this.#upToDate.add(key);
@@ -233,6 +242,7 @@ export class Intake {
     // A thread that nobody has called the bot into has no past for it.
     if (where.root !== undefined && !bot.places.isKnown(where)) return;
     const missed = await this.#missedIn(where, await bot.places.position(where));
+    onRead?.();
     for (const message of missed) {
       const at = whereOf(where.channel, message);
       const isElsewhere = keyOf(at) !== key;
@@ -261,7 +271,8 @@ export class Intake {
   async #missedIn(where: Where, after: string): Promise<readonly SlackMessage[]> {
     const { account, bot, log } = this.#options;
     try {
-      return await untilAnswered(() => readAfter(account.api, where, after, this.#signal), this.#signal);
+      const read = () => readAfter(account.api, where, after, this.#signal);
+      return await untilAnswered(read, this.#signal, isTokenTrouble);
     } catch (error) {
       if (this.#signal.aborted) throw error;
       // Or the bot may not look any more, which can change.

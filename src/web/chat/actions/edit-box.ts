@@ -1,3 +1,4 @@
+import { sentenceOf } from "../../failures/said.js";
 import { h, setText } from "../../parts/dom.js";
 import { onKey } from "../../parts/keyboard.js";
 import { actionWords } from "./words.js";
@@ -14,7 +15,12 @@ interface EditOptions {
 /** A message of the reader's in the place where it was, to be written again. Enter sends, Esc leaves it as it was. */
 export class EditBox {
   readonly element: HTMLElement;
-  readonly #area = h("textarea", { rows: "2", "aria-label": actionWords.t("editField"), enterkeyhint: "send" });
+  readonly #area = h("textarea", {
+    dir: "auto",
+    rows: "2",
+    "aria-label": actionWords.t("editField"),
+    enterkeyhint: "send",
+  });
   readonly #send = h("button", { type: "submit", class: "primary" }, actionWords.t("send"));
   readonly #note = h("p", { class: "edit-note", role: "status" });
   readonly #before = document.activeElement;
@@ -68,7 +74,7 @@ export class EditBox {
       this.#options.onClose();
     } catch (error) {
       this.#send.disabled = false;
-      this.#say(error instanceof Error ? error.message : String(error));
+      this.#say(sentenceOf(error));
     }
   }
 

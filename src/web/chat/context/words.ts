@@ -18,9 +18,9 @@ export const contextWords = defineWords(
   {
     label: "此对话的上下文：已用 {percent}",
     title: "模型读取的内容",
-    of: "估计 {used} / {limit} 个令牌",
+    of: "估计 {used} / {limit} 个词元",
     soon: "快满了",
-    willSummarise: "从 {n} 个令牌起，较早的消息会自动替换为摘要。",
+    willSummarise: "从 {n} 个词元起，较早的消息会自动替换为摘要。",
     isNear: "此对话已接近模型可读取的长度。较早的消息很快会被摘要替换。",
     part_instructions: "指令",
     part_files: "关于助手的文件",

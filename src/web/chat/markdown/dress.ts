@@ -8,6 +8,14 @@ export function dress(block: HTMLElement): void {
   for (const task of block.querySelectorAll(".task")) dressTask(task);
   for (const link of block.querySelectorAll<HTMLAnchorElement>("a.picture")) dressPicture(link);
   for (const label of block.querySelectorAll(".footnote-label")) dressNote(label);
+  dressDirection(block);
+}
+
+/** Each paragraph, list and table runs in the direction of its own text. */
+function dressDirection(parent: Element): void {
+  for (const child of parent.children)
+    if (child.nodeName === "DETAILS") dressDirection(child);
+    else if (!child.matches(".code")) child.setAttribute("dir", "auto");
 }
 
 function dressCode(pre: HTMLPreElement): void {
@@ -70,18 +78,18 @@ export function dressReferences(container: HTMLElement, labels: ReadonlySet<stri
   }
 }
 
-/** From a reference to its footnote, or from a footnote to where it is first mentioned. */
-export function followNote(container: HTMLElement, button: Element): void {
+/** From a reference to its footnote, or from a footnote back to `from`, or else to where it is first mentioned. */
+export function followNote(container: HTMLElement, button: Element, from: Element | undefined): void {
   const isReference = button.closest(".footnote-ref") !== null;
   const label = button.textContent;
-  for (const other of container.querySelectorAll<HTMLElement>(
+  const others = container.querySelectorAll<HTMLElement>(
     `${isReference ? ".footnote-label" : ".footnote-ref"} > button`,
-  )) {
-    if (other.textContent !== label) continue;
-    const fold = other.closest("details");
-    if (fold !== null) fold.open = true;
-    other.scrollIntoView({ block: "nearest" });
-    other.focus();
-    return;
-  }
+  );
+  const same = [...others].filter((other) => other.textContent === label);
+  const target = same.find((other) => other === from) ?? same[0];
+  if (target === undefined) return;
+  for (let fold = target.closest("details"); fold !== null; fold = fold.parentElement?.closest("details") ?? null)
+    fold.open = true;
+  target.scrollIntoView({ block: "center" });
+  target.focus({ preventScroll: true });
 }

@@ -26,6 +26,8 @@ const colours = new Lazy(async () => (await import("./colours.js")).CodeColours.
 export class MarkdownView {
   readonly #container: HTMLElement;
   readonly #pictureOf: PictureOf;
+  /** Where the reader was when they went to a footnote, by its label. */
+  readonly #cameFrom = new Map<string, Element>();
   #blocks: readonly Block[] = [];
   #text = "";
   #isGrowing = false;
@@ -37,7 +39,7 @@ export class MarkdownView {
       const button = target instanceof Element ? target.closest("button") : null;
       if (button === null) return;
       if (button.classList.contains("copy")) copyCode(button);
-      else if (button.closest(".footnote-ref, .footnote-label") !== null) followNote(container, button);
+      else if (button.closest(".footnote-ref, .footnote-label") !== null) this.#followNote(button);
     });
   }
 
@@ -49,9 +51,17 @@ export class MarkdownView {
     const blocks = tokens.map((token, index) => this.#blockFor(token, index));
     for (const { element } of this.#blocks.slice(blocks.length)) element.remove();
     this.#blocks = blocks;
-    dressReferences(this.#container, labelsOf(tokens));
+    dressReferences(this.#container, labelsOf(this.#container));
     for (const [index, block] of blocks.entries())
       if (!block.isComplete && (!isGrowing || index < blocks.length - 1)) this.#complete(block);
+  }
+
+  #followNote(button: Element): void {
+    const isReference = button.closest(".footnote-ref") !== null;
+    const label = button.textContent ?? "";
+    const from = isReference ? undefined : this.#cameFrom.get(label);
+    if (isReference) this.#cameFrom.set(label, button);
+    followNote(this.#container, button, from);
   }
 
   #complete(block: Block): void {
@@ -77,10 +87,9 @@ export class MarkdownView {
   }
 }
 
-function labelsOf(tokens: readonly Token[]): ReadonlySet<string> {
-  return new Set(
-    tokens.flatMap((token) => (token.type === "footnote" && "label" in token ? [String(token.label)] : [])),
-  );
+/** Of the footnotes that are there, also within a fold or a quote. */
+function labelsOf(container: HTMLElement): ReadonlySet<string> {
+  return new Set([...container.querySelectorAll(".footnote-label")].map((mark) => mark.textContent ?? ""));
 }
 
 function render(token: Token): HTMLElement {

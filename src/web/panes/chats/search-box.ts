@@ -1,4 +1,5 @@
 import type { Client, SearchHit, SearchPage } from "../../../client/client.js";
+import { sentenceOf } from "../../failures/said.js";
 import { h, icon, setText } from "../../parts/dom.js";
 import { momentOf } from "../../parts/format.js";
 import { chatsWords } from "./words.js";
@@ -60,7 +61,7 @@ export class SearchBox {
     } catch (error) {
       if (mine !== this.#asked) return;
       this.#list.replaceChildren();
-      setText(this.#note, error instanceof Error ? error.message : String(error));
+      setText(this.#note, sentenceOf(error));
     }
   }
 

@@ -1,3 +1,4 @@
+import { sentenceOf } from "../../failures/said.js";
 import { ask } from "../../parts/dialogs.js";
 import { h, setChildren } from "../../parts/dom.js";
 import type { DeviceListeners } from "./device-buttons.js";
@@ -77,7 +78,7 @@ class DevicesDialog {
   #work(run: () => Promise<void>): void {
     this.#failure.textContent = "";
     run().catch((error: unknown) => {
-      this.#failure.textContent = error instanceof Error ? error.message : String(error);
+      this.#failure.textContent = sentenceOf(error);
     });
   }
 

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { sentenceOf } from "../../failures/said.js";
 import { momentOf } from "../../parts/format.js";
 import { titleOf } from "../chats/session-list.js";
-import { sentenceOf } from "../parts/loading.js";
 import type { PaneWorld } from "../world.js";
 import type { InboxItem } from "./inbox-items.js";
 import { inboxWords } from "./words.js";

@@ -1,3 +1,4 @@
+import { sentenceOf } from "../../failures/said.js";
 import type { Api } from "../../gateway/api.js";
 import { textIn } from "../../gateway/api.js";
 import { languageOfPage } from "../../words/words.js";
@@ -38,7 +39,7 @@ async function subscribe(registration: ServiceWorkerRegistration, publicKey: str
   try {
     return await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: publicKey });
   } catch (error) {
-    throw new Error(inboxWords.t("pushRefused", { why: error instanceof Error ? error.message : String(error) }));
+    throw new Error(inboxWords.t("pushRefused", { why: sentenceOf(error) }));
   }
 }
 

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
+import { sentenceOf } from "../../failures/said.js";
 import { Action } from "../parts/controls.js";
-import { sentenceOf } from "../parts/loading.js";
 import type { PaneWorld } from "../world.js";
 import { ProviderForm } from "./provider-form.js";
 import { type Choice, type Model, modelsOf, type Provider, removeProvider } from "./providers.js";

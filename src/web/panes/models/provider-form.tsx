@@ -60,7 +60,13 @@ export function ProviderForm({ world, known, only, onSaved }: ProviderFormProps)
             <TextField label={t("address")} hint={t("addressHint")} value={apiBase} set={setBase} />
           ) : undefined}
           {found?.isLocal === true ? undefined : (
-            <TextField label={t("key", { name })} hint={keyHint(found, name)} value={apiKey} set={setKey} isSecret />
+            <TextField
+              label={name === "" ? t("keyOfAny") : t("key", { name })}
+              hint={keyHint(found, name)}
+              value={apiKey}
+              set={setKey}
+              isSecret
+            />
           )}
           {picked === another ? undefined : (
             <details class="more-fields">

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
-import { sentenceOf } from "./loading.js";
+import { sentenceOf } from "../../failures/said.js";
 import { partWords } from "./words.js";
 
 /** A button for work that takes time: it says so meanwhile, takes no second press, and shows beside itself what went wrong. */

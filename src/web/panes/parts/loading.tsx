@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
+import { sentenceOf } from "../../failures/said.js";
 import { Unauthorized } from "../../gateway/api.js";
 import type { PaneWorld } from "../world.js";
 import { partWords } from "./words.js";
@@ -24,10 +25,6 @@ export function Problem({ error, retry }: { readonly error: unknown; readonly re
       )}
     </div>
   );
-}
-
-export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 export interface Loaded<T> {

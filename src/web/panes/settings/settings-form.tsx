@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
+import { sentenceOf } from "../../failures/said.js";
 import { Action } from "../parts/controls.js";
-import { sentenceOf } from "../parts/loading.js";
 import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { type AllSettings, type Change, problemOf, type Setting } from "./all-settings.js";

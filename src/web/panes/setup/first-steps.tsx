@@ -93,7 +93,10 @@ function useFocusAt(step: Step["at"]) {
   const section = useRef<HTMLElement>(null);
   const shown = useRef(step);
   useEffect(() => {
-    if (shown.current !== step) section.current?.focus();
+    if (shown.current !== step) {
+      section.current?.focus({ preventScroll: true });
+      section.current?.scrollIntoView({ block: "start" });
+    }
     shown.current = step;
   }, [step]);
   return section;

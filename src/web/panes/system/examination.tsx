@@ -73,7 +73,7 @@ function Findings({ findings }: { readonly findings: readonly JsonObject[] }) {
           <ul>
             {fine.map(({ check, found }) => (
               <li key={`${textIn(check)} ${textIn(found)}`}>
-                <strong>{textIn(check)}</strong> {textIn(found)}
+                <strong>{checkName(textIn(check))}</strong> <span lang="en">{textIn(found)}</span>
               </li>
             ))}
           </ul>
@@ -89,10 +89,20 @@ function Finding({ finding }: { readonly finding: JsonObject }) {
   return (
     <li class="card">
       <h3 class="card-line">
-        {textIn(check)} <span class={`system-mark ${isWrong ? "bad" : "odd"}`}>{t(isWrong ? "fail" : "warn")}</span>
+        {checkName(textIn(check))}{" "}
+        <span class={`system-mark ${isWrong ? "bad" : "odd"}`}>{t(isWrong ? "fail" : "warn")}</span>
       </h3>
-      <p>{textIn(found)}</p>
+      <p lang="en">{textIn(found)}</p>
       {textIn(todo) === "" ? undefined : <p class="muted">{t("todo", { todo: textIn(todo) })}</p>}
     </li>
   );
+}
+
+function checkName(check: string): string {
+  const key = `check_${check}`;
+  return isCheck(key) ? t(key) : check;
+}
+
+function isCheck(key: string): key is `check_${string}` & keyof typeof systemWords.en {
+  return Object.hasOwn(systemWords.en, key);
 }

@@ -43,10 +43,15 @@ for (const [apiFormat, startFake] of [
     assert.ok(conversationIn(second).startsWith(conversationIn(first)), "it stays where it was");
 
     await gateway.ask("/model acme/blind");
-    await gateway.ask("and you?");
+    assert.equal((await gateway.ask("and you?")).response, "I see", "this message had no picture");
     const blind = server.requests.at(-1)?.bodyText ?? "";
     assert.ok(!blind.includes(bytes.toString("base64")));
     assert.match(blind, /\[cat\.png: an image, which this model cannot see\]/);
+    const again = await api.send({ sessionKey: "webui:test", content: "now?", attachments: [image] });
+    assert.equal(
+      (await gateway.outcome(again.messageId)).response,
+      "I see\n\n(The model acme/blind cannot see pictures: it knows only their names.)",
+    );
   });
 
 for (const [apiFormat, startFake] of [

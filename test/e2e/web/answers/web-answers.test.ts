@@ -21,6 +21,12 @@ const rich = [
   "```nolanguage\nplain = 1\n```\n\nThat is all of it.",
 ];
 
+const noted = [
+  "First[^n], second[^n], third[^2]: all.\n\n",
+  ...Array.from({ length: 60 }, (_, line) => `Line ${line}.\n\n`),
+  "<details>\n<summary>Sources</summary>\n\n[^n]: One.\n\n    Two.\n\n</details>\n\n[^2]: Other.",
+];
+
 /** Written in pieces: a code block of which the last line is far away, a fold, and an end. */
 const growing = [
   "First paragraph.\n\n",
@@ -39,7 +45,12 @@ describe("answers on the web page", { timeout: 120_000, skip: withoutChromium() 
   before(async () => {
     browser = await openChromium();
     backend = await startBackend({
-      answer: ({ userText }) => (userText.endsWith("be rich") ? { text: rich } : { text: growing, chunkDelayMs: 60 }),
+      answer: ({ userText }) =>
+        userText.endsWith("be rich")
+          ? { text: rich }
+          : userText.endsWith("be noted")
+            ? { text: noted }
+            : { text: growing, chunkDelayMs: 60 },
     });
   });
   after(async () => {
@@ -95,6 +106,27 @@ describe("answers on the web page", { timeout: 120_000, skip: withoutChromium() 
       const frame = answer.getByRole("region", { name: "Table" });
       assert.equal(await frame.evaluate((one) => one.scrollWidth > one.clientWidth), true, "it scrolls inside");
       assert.equal(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
+    }),
+  );
+
+  pageTest("a footnote in a fold is opened, seen whole, and leads back to the mark that was pressed", () =>
+    onPage(async (page, answer) => {
+      await ask(page, "be noted", "Other.");
+      const marks = answer.getByRole("button", { name: "Footnote n", exact: true });
+      assert.equal(await marks.count(), 2);
+      const isFocused = (place: Locator): Promise<boolean> =>
+        place.evaluate((one) => one === one.ownerDocument.activeElement);
+      await marks.nth(1).press("Enter");
+      const back = answer.getByRole("button", { name: "Footnote n, back to the text" });
+      assert.equal(await isFocused(back), true);
+      assert.equal(await answer.locator(".footnote-text").first().locator("p").count(), 2);
+      // What lies over the chat does not cover it.
+      await back.click({ trial: true });
+      await back.press("Enter");
+      assert.equal(await isFocused(marks.nth(1)), true);
+      await marks.nth(0).press("Enter");
+      await back.press("Enter");
+      assert.equal(await isFocused(marks.nth(0)), true);
     }),
   );
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import type { Page } from "playwright-core";
+import type { Page, WebSocketRoute } from "playwright-core";
 import { isTooMuch } from "../../../../src/web/offline/seen-limits.js";
 import { until } from "../../../support/engine/engine-kit.js";
 import { assertAccessible } from "../../../support/worlds/http/axe.js";
@@ -10,7 +10,8 @@ import { startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const token = "page-token-of-twenty-characters";
-const lost = /401|ERR_CONNECTION_REFUSED|WebSocket connection|Failed to load resource|Failed to fetch/;
+const lost =
+  /401|ERR_CONNECTION_REFUSED|WebSocket connection|Failed to load resource|Failed to fetch|fetching the script/;
 
 /** All that the browser has kept of what was seen. */
 const kept = `new Promise((resolve) => {
@@ -30,6 +31,51 @@ const kept = `new Promise((resolve) => {
 
 describe("what was seen of the page", { timeout: 120_000, skip: withoutChromium() }, () => {
   const browser = browserOfBlock();
+
+  pageTest("the page is kept once the gateway is back, where it went away while that began", async () => {
+    const backend = await startBackend();
+    try {
+      let isAway = true;
+      let refused = 0;
+      const sockets: WebSocketRoute[] = [];
+      await withPage(
+        browser(),
+        backend.url,
+        async (page) => {
+          const registered = (): Promise<boolean> =>
+            page.evaluate("navigator.serviceWorker.getRegistration().then((one) => one?.active != null)");
+          await until(
+            "it could not be kept",
+            async () =>
+              refused > 0 &&
+              (await page.evaluate<boolean>(
+                "navigator.serviceWorker.getRegistration().then((one) => one === undefined)",
+              )),
+          );
+          isAway = false;
+          await Promise.all(sockets.map((socket) => socket.close()));
+          await until("it is kept", registered);
+          assert.ok(sockets.length > 1, "over another connection");
+        },
+        {
+          expected: lost,
+          onPage: async (page) => {
+            await page.routeWebSocket(/\/ws/, (socket) => {
+              sockets.push(socket);
+              socket.connectToServer();
+            });
+            await page.context().route("**/*", (route) => {
+              if (!isAway || route.request().serviceWorker() === null) return route.continue();
+              refused += 1;
+              return route.abort();
+            });
+          },
+        },
+      );
+    } finally {
+      await backend.stop();
+    }
+  });
 
   for (const [device, context] of Object.entries({
     "a desk": { colorScheme: "light" as const },

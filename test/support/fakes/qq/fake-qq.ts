@@ -224,6 +224,7 @@ function refusal(status: number, code: number, message: string): FakeReply {
 
 /** What a call refuses with, for the shared tests. */
 export function plainRefusal(status: number): FakeReply {
+  if (status === 404) return { status, body: Buffer.from("<html>upstream</html>") };
   const headers: Readonly<Record<string, string>> = status === 429 ? { "retry-after": "1" } : {};
   return { status, headers, body: { code: status === 400 ? 40_034_006 : 11_244, message: `failed with ${status}` } };
 }

@@ -27,8 +27,8 @@ export interface FakeSlackWrite {
 /** How Slack says no to a call. */
 export function slackRefusal(status: number): FakeReply {
   if (status === 429) return { status, headers: { "retry-after": "1" }, body: { ok: false, error: "ratelimited" } };
-  if (status >= 500) return { status, body: Buffer.from("<html>upstream</html>") };
-  const words: Readonly<Record<number, string>> = { 401: "invalid_auth", 404: "channel_not_found" };
+  if (status === 404 || status >= 500) return { status, body: Buffer.from("<html>upstream</html>") };
+  const words: Readonly<Record<number, string>> = { 401: "invalid_auth" };
   return { body: { ok: false, error: words[status] ?? "msg_too_long" } };
 }
 

@@ -99,7 +99,11 @@ export class FakeBridge implements AsyncDisposable {
   }
 
   #isHeard(): boolean {
-    return [...this.#clients.values()].some(({ since, hasSent }) => !hasSent && Date.now() - since >= listensAfterMs);
+    // A connection that was just broken is still here.
+    return [...this.#clients].some(
+      ([socket, { since, hasSent }]) =>
+        socket.readyState === socket.OPEN && !hasSent && Date.now() - since >= listensAfterMs,
+    );
   }
 
   #greet(socket: WebSocket): void {

@@ -25,6 +25,7 @@ export async function openDiscordHarness(): Promise<ChannelHarness> {
       { senderId: "100000000000000043", chatId: "100000000000000043" },
     ],
     hasVoice: true,
+    grows: true,
     knowsRepeats: true,
     // A bot hears about nothing that was written before its first connection.
     write: async (message) => (await discord.gateway.whenKnown(() => discord.write(toWrite(message)))).id,

@@ -15,7 +15,15 @@ export interface FakePlatform {
   readonly receiveCall?: RegExp;
   /** How the platform says no. Default: the status alone, and `retry-after: 1` with 429. */
   readonly refusal?: (status: number) => FakeReply;
+  /** How it says no to what is not the message: to the login, to a right that is missing. */
+  readonly passingRefusals?: readonly FakeReply[];
 }
+
+/** From a server before the platform that is in trouble. */
+const strangeRefusals: readonly FakeReply[] = [401, 403, 404].map((status) => ({
+  status,
+  body: Buffer.from("<html>not now</html>"),
+}));
 
 const plainRefusal = (status: number): FakeReply => ({
   status,
@@ -59,6 +67,7 @@ export interface FarSideParts {
 /** For `testChannelContract`. */
 export function farSideOver({ platform, open, press, told, showsPresses, lengthOf, ...more }: FarSideParts): FarSide {
   const { server, chats, sendCall, editCall = /$^/, receiveCall, refusal = plainRefusal } = platform;
+  const passing = [...strangeRefusals, ...(platform.passingRefusals ?? [])];
   return {
     ...more,
     open: (cursor, actsAtOnce) => open(testContext({ ...(cursor === undefined ? {} : { cursor }), actsAtOnce })),
@@ -66,6 +75,7 @@ export function farSideOver({ platform, open, press, told, showsPresses, lengthO
     shown: () => chats.all.map(({ chatId, text }) => ({ chatId, text })),
     lengthOf: lengthOf ?? ((piece) => piece.length),
     refuseNextSend: (how) => server.failNext(sendCall, { kind: "answer", ...refusal(how === "for good" ? 400 : 429) }),
+    passingRefusals: passing.map((one) => () => server.failNext(sendCall, { kind: "answer", ...one })),
     cutNextSend: () => server.failNext(sendCall, { kind: "cut", carriedOut: false }),
     hangNextSend: () => server.failNext(sendCall, { kind: "hang", carriedOut: false }),
     loseConnection: () => server.loseConnections(receiveCall),
@@ -105,7 +115,7 @@ export function harnessOver({
   return {
     shown: (chatId, thread) => chats.in(chatId, thread),
     showings: (chatId) => chats.showings(chatId),
-    faults: ["429", "401", "5xx", "cut-before", "cut-after", "timeout"],
+    faults: ["429", "401", "404", "5xx", "cut-before", "cut-after", "timeout"],
     failNextSend(fault) {
       const status = statuses[fault];
       const times = fault === "401" || fault === "404" ? 3 : 1;

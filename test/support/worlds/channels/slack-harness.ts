@@ -37,6 +37,7 @@ export async function openSlackHarness(): Promise<ChannelHarness> {
     ],
     threads: [first, second],
     hasVoice: true,
+    grows: true,
     // Slack says nothing about repeats that could be relied on: the bot looks for its own messages instead.
     knowsRepeats: false,
     write: async (message) => slack.write(toWrite(message)),

@@ -40,6 +40,7 @@ export async function openTelegramHarness(): Promise<ChannelHarness> {
     ],
     threads: ["11", "12"],
     hasVoice: true,
+    grows: true,
     knowsRepeats: false,
     write: async (message) => String(telegram.pushMessage(toMessage(message)).messageId),
     async edit(messageId, message) {
