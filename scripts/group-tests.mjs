@@ -1,4 +1,5 @@
-// Small unit tests of one folder run in one process: to start one and to import the program takes longer than most of them do.
+// Small tests of one folder run in one process: to start one, to import the program and to open its first gateway takes longer than
+// most of them do.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
@@ -6,24 +7,18 @@ import { dirname, join, relative } from "node:path";
 const shared =
   /\bprocess\.|\bmock\.|\bglobalThis\.|\bperformance\.|\bDate\.now\(\) -|^\s*(?:before|after|beforeEach|afterEach)\(|\/cost\.js"/m;
 
-/**
- * The same files, those that share nothing replaced by one file for each folder of unit tests, which imports them. The runner names
- * each test's own file, and one that fails is run again alone.
- */
+/** The folders whose folders are put together: of the whole gateway, those that open it in their own process. */
+const grouped = /^dist[\\/]test[\\/](unit[\\/][^\\/]+|e2e[\\/](?:api|people|live))[\\/]/;
+
+/** The same files, those that share nothing replaced by one file for each of these folders, which imports them. */
 export function groupTests(root, files, alone) {
   const folder = join(root, "dist", "test-groups");
-  const units = join("dist", "test", "unit");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const groups = new Map();
   const others = files.filter((file) => {
-    if (
-      !file.startsWith(join(units, "")) ||
-      alone.includes(file) ||
-      shared.test(readFileSync(join(root, file), "utf8"))
-    )
-      return true;
-    const [name] = relative(units, file).split(/[\\/]/);
+    const name = grouped.exec(file)?.[1].replace(/[\\/]/, "-");
+    if (name === undefined || alone.includes(file) || shared.test(readFileSync(join(root, file), "utf8"))) return true;
     groups.set(name, [...(groups.get(name) ?? []), file]);
     return false;
   });

@@ -5,6 +5,7 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { SecondTries } from "./second-tries.mjs";
 
+process.execArgv.push(`--import=${new URL("name-test-file.mjs", import.meta.url)}`);
 const [atOnce, ...files] = process.argv.slice(2);
 /** Of one file; a newer Node holds each test to `--test-timeout` beside it. */
 const limitMs = 480_000;

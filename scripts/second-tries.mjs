@@ -1,5 +1,9 @@
+import { resolve } from "node:path";
+
 /** Files that are run again; when more fail, it is no matter of a busy machine. */
 const most = 3;
+/** Before the file's name in what a process of tests says first. */
+export const fileMark = "The tests of the file ";
 /** What the runner tells at once, in no order of files. */
 const unordered = new Set(["test:enqueue", "test:dequeue", "test:complete", "test:watch:drained", "test:summary"]);
 
@@ -48,6 +52,7 @@ export class SecondTries {
 
   async #once(files, concurrency, done) {
     const counts = new Map();
+    const given = new Map(files.map((file) => [resolve(file), file]));
     let current;
     let events = [];
     let hasFailed = false;
@@ -64,15 +69,23 @@ export class SecondTries {
         counts.set(count[1], Number(count[2]));
         continue;
       }
-      const isPlain = type === "test:stdout" || type === "test:stderr";
-      if (!isPlain && data.file !== undefined && data.file !== current) {
+      const isMark = type === "test:stdout" && data.message.startsWith(fileMark);
+      // One that could not even be loaded says nothing, and has the name of its file.
+      const isNamed = isMark || type === "test:start" || type === "test:fail";
+      const file = isNamed && data.file !== undefined ? given.get(resolve(data.file)) : undefined;
+      if (file !== undefined && file !== current) {
         end();
-        current = data.file;
+        current = file;
+      }
+      if (isMark) {
+        const message = data.message.slice(data.message.indexOf("\n") + 1);
+        if (message !== "") events.push({ type, data: { ...data, message } });
+        continue;
       }
       events.push(event);
       if (type === "test:fail" && !isExpected(data)) hasFailed = true;
-      if ((type === "test:pass" || type === "test:fail") && data.nesting === 0 && data.file !== undefined)
-        this.#seconds.set(data.file, (this.#seconds.get(data.file) ?? 0) + data.details.duration_ms / 1000);
+      if ((type === "test:pass" || type === "test:fail") && data.nesting === 0)
+        this.#seconds.set(current, (this.#seconds.get(current) ?? 0) + data.details.duration_ms / 1000);
     }
     end();
     return counts;

@@ -1,6 +1,6 @@
 // `npm test`: style, types, unused code, build, then all tests. `--fast` leaves the end-to-end tests out.
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -67,7 +67,7 @@ function testFiles(isFast) {
  * Runs the tests, passing on what the runner says; resolves with its exit code and the numbers of its summary. What they
  * start as a process is the bundle, as people run it: it starts in half the time.
  */
-function runTests(files, node = process.execPath) {
+function runTests(files, packed, node = process.execPath) {
   return new Promise((resolve) => {
     const options = [
       "--import=./scripts/source-lines.mjs",
@@ -79,6 +79,7 @@ function runTests(files, node = process.execPath) {
       ...process.env,
       MAXCLAW_TEST_PROGRAM: join(root, "scripts", "bench", "bundled.mjs"),
       MAXCLAW_TEST_CHILDREN: join(root, "dist", "test-bundle"),
+      ...(packed === undefined ? {} : { MAXCLAW_TEST_PACKAGE: packed }),
     };
     const child = spawn(node, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
     let said = "";
@@ -126,9 +127,20 @@ if (!isBuilt) process.exit(1);
 if (!(await step("bundle", process.execPath, ["scripts/bundle.mjs"]))) process.exit(1);
 if (!(await step("bundle of what tests start", process.execPath, ["scripts/bundle-tests.mjs"]))) process.exit(1);
 
+/** What npm would get, packed once for all tests that install it. */
+async function pack() {
+  const folder = join(root, "dist", "package");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  if (!(await step("package", "npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder])))
+    process.exit(1);
+  return join(folder, readdirSync(folder)[0]);
+}
+const packed = isFast ? undefined : await pack();
+
 /** Runs these test files, and notes what is wrong with them. */
 async function checkTests(name, files, node) {
-  const { code, summary } = await runTests(files, node);
+  const { code, summary } = await runTests(files, packed, node);
   if (code !== 0) failed.push(name);
   else if (!summary.tests) failed.push(`${name}: none ran, of ${files.length} files`);
   if (process.env.CI === "true" && (summary.skipped || summary.todo))

@@ -49,8 +49,11 @@ export async function specimen(t: TestContext, isRotated: boolean): Promise<Spec
   await workload(engine, "new");
   const [name = ""] = fs.readdirSync(join(home, "journal"));
   const path = join(home, "journal", name);
-  const { size } = fs.statSync(path);
-  await until("the synced offset is written down", () => fs.statSync(path).size > size);
+  // It may have been before the workload's last line could be looked at.
+  await until("the synced offset is written down", () => {
+    const last = parseSegment(name, fs.readFileSync(path)).lines.at(-1)?.line;
+    return last?.kind === "transaction" && last.ops.length === 0;
+  });
   // What comes after the last offset that is known to be synced.
   for (const id of ["last_1", "last_2"]) await engine.accept(inbound(id), { events: [queued(id)] });
   const bytes = fs.readFileSync(path);

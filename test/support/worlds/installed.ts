@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { type FakeRegistry, startFakeRegistry } from "../fakes/fake-registry.js";
 import { projectFile } from "../project.js";
@@ -23,8 +23,14 @@ export interface Installed extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Bundles and packs the program. Resolves with the file. */
+/** Bundles and packs the program, which `npm test` has done once for all tests. Resolves with the file. */
 export async function packProgram(folder: string): Promise<string> {
+  const packed = process.env.MAXCLAW_TEST_PACKAGE;
+  if (packed !== undefined) {
+    const copy = join(folder, basename(packed));
+    await copyFile(packed, copy);
+    return copy;
+  }
   await run(process.execPath, [projectFile("scripts/bundle.mjs")]);
   const args = ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder];
   await run("npm", args, { cwd: projectFile(".") });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 describe("the runner of the tests", () => {
@@ -16,6 +16,12 @@ describe("the runner of the tests", () => {
       `test("once", () => { if (!existsSync(${mark})) { writeFileSync(${mark}, ""); throw new Error("busy"); } });`,
     );
     write("always", `test("always", () => { throw new Error("broken"); });`);
+    writeFileSync(
+      join(folder, "shared.mjs"),
+      'import test from "node:test"; export const holds = (name, run) => test(name, run);\n',
+    );
+    write("by-shared", `holds("by a shared file", () => { throw new Error("broken"); });`);
+    write("good-by-shared", `holds("good by a shared file", () => console.log("it said this"));`);
     for (const name of ["many-1", "many-2", "many-3", "many-4"]) {
       const own = JSON.stringify(join(folder, `${name}.mark`));
       write(
@@ -29,11 +35,11 @@ describe("the runner of the tests", () => {
   const write = (name: string, line: string): void =>
     writeFileSync(
       join(folder, `${name}.test.mjs`),
-      `import test from "node:test"; import { existsSync, writeFileSync } from "node:fs";\n${line}\n`,
+      `import test from "node:test"; import { existsSync, writeFileSync } from "node:fs"; import { holds } from "./shared.mjs";\n${line}\n`,
     );
   const run = (...names: readonly string[]): { readonly code: number | null; readonly said: string } => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const files = names.map((name) => join(folder, `${name}.test.mjs`));
+    const files = names.map((name) => relative("", join(folder, `${name}.test.mjs`)));
     const { status, stdout } = spawnSync(process.execPath, ["scripts/run-tests.mjs", "2", ...files], { env });
     return { code: status, said: stdout.toString() };
   };
@@ -50,6 +56,33 @@ describe("the runner of the tests", () => {
     assert.equal(code, 1);
     assert.match(said, /tests 2\n.*\n.*pass 1\n.*fail 1\n/);
     assert.match(said, /failing tests:[\s\S]*Error: broken/);
+  });
+
+  test("runs the file again whose test failed, also where a shared file holds what is tested", () => {
+    const { code, said } = run("good-by-shared", "by-shared", "good");
+    assert.equal(code, 1, said);
+    assert.match(
+      said,
+      /Failed beside others and was run again alone: .*by-shared\.test\.mjs: by a shared file: broken/,
+    );
+    assert.match(said, /tests 3\n.*\n.*pass 2\n.*fail 1\n/);
+    assert.match(said, /it said this\n/);
+    assert.doesNotMatch(said, /The tests of the file/);
+  });
+
+  test("names a file that is given by its place from here, and only imports others", () => {
+    write("group", `import "./good-by-shared.test.mjs"; import "./always.test.mjs";`);
+    const { code, said } = run("group");
+    assert.equal(code, 1, said);
+    assert.match(said, /run again alone: .*group\.test\.mjs: always: broken/);
+  });
+
+  test("fails when a file cannot be loaded", () => {
+    write("unreadable", "(");
+    const { code, said } = run("good-by-shared", "unreadable", "good");
+    assert.equal(code, 1, said);
+    assert.match(said, /run again alone: .*unreadable\.test\.mjs/);
+    assert.match(said, /tests 3\n.*\n.*pass 2\n.*fail 1\n/);
   });
 
   test("fails when many files fail, though each would pass alone", () => {
