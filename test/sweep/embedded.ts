@@ -13,6 +13,8 @@ export interface EngineUnderTest {
   readonly buryBoundaries: readonly string[];
   /** Boundaries at whose first passing the platform may not have heard about the message yet. */
   readonly unacknowledgedAt: readonly string[];
+  /** After an orderly stop each session's document shows all of its log: the process before it alone has written there. */
+  readonly keepsDocuments: boolean;
 }
 
 /** With segments so small and logs so quick that a few turns pass every boundary, and suspects soon known. */
@@ -58,3 +60,5 @@ export const buryBoundaries: EngineUnderTest["buryBoundaries"] = [
 ];
 
 export const unacknowledgedAt: EngineUnderTest["unacknowledgedAt"] = ["accept:before-sync"];
+
+export const keepsDocuments = true;

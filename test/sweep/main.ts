@@ -1,10 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { startServer } from "../support/fakes/storage-servers.js";
+import { urlOf } from "../support/postgres/postgres-kit.js";
 import { projectFile } from "../support/project.js";
 import { createRandom } from "../support/random.js";
 import { combine } from "./counts.js";
-import { allPoints, type Point } from "./points.js";
-import { type Marks, putBetweenMarks, scenarioMarks, sweepMarks, toTable } from "./report.js";
+import { allPoints, mainPoints, type Point } from "./points.js";
+import { databaseVariable } from "./postgres.js";
+import { type Marks, postgresMarks, putBetweenMarks, scenarioMarks, sweepMarks, toTable } from "./report.js";
 import { measureRestart, restartSentence } from "./restart.js";
 import { scenarios } from "./scenarios/all.js";
 import { runScenario, type ScenarioRow } from "./scenarios/run.js";
@@ -15,6 +18,7 @@ import { doors } from "./world/world.js";
 
 // `npm run sweep`: kills a gateway at every point, there at each passing, and at random moments, then brings about each
 // scenario; prints what it cost. `--point <name>` or `--scenario <name>` takes one of them, `--scenario all` those alone.
+// `--engine postgres`: on the engine for several gateways, of which one works here.
 const { values } = parseArgs({
   options: {
     seed: { type: "string" },
@@ -24,9 +28,18 @@ const { values } = parseArgs({
     passings: { type: "string", default: "12" },
     random: { type: "string", default: "60" },
     engine: { type: "string", default: new URL("./embedded.js", import.meta.url).href },
+    /** Only the points that a promise names. */
+    main: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
   },
 });
+/** `postgres` names our own engine on a database, which is started here. */
+const isOnPostgres = values.engine === "postgres";
+await using database = isOnPostgres ? await startServer("postgres", ["-c", "max_connections=200"]) : undefined;
+if (database !== undefined) {
+  values.engine = new URL("./postgres.js", import.meta.url).href;
+  process.env[databaseVariable] = urlOf(database.port);
+}
 const seed = Number(values.seed ?? Date.now() % 100_000);
 const random = createRandom(seed);
 console.log(`seed ${seed}`);
@@ -38,24 +51,27 @@ const rows: Row[] = [];
 const onlyOnce: ReadonlySet<string> = new Set(["event session_title_generated"]);
 
 if (values.scenario === undefined) await sweepPoints();
-if (isWhole || values.scenario !== undefined) await sweepScenarios(values.scenario ?? "all");
+// Scenarios bring about what happens to files.
+if ((isWhole && !isOnPostgres) || values.scenario !== undefined) await sweepScenarios(values.scenario ?? "all");
 
 /** Kills at each point, or at the one that was asked for. */
 async function sweepPoints(): Promise<void> {
   const engine = await loadEngine(values.engine);
-  const points = allPoints(engine).filter(({ name }) => values.point === undefined || name === values.point);
+  const known = values.main ? mainPoints(engine.boundaries) : allPoints(engine);
+  const points = known.filter(({ name }) => values.point === undefined || name === values.point);
   if (points.length === 0 && values.point !== poison) throw new Error(`There is no point "${values.point}"`);
   const began = Date.now();
   for (const point of points) rows.push(await sweepPoint(engine, point));
   if (isWhole || values.point === poison) rows.push(...(await sweepPoison(engine)));
   if (isWhole) for (let round = 0; round < Number(values.random); round += 10) add(await sweepRandomly(engine, 10));
-  const sentence = isWhole ? restartSentence(await measureRestart(20)) : "";
+  const sentence = isWhole && !isOnPostgres ? restartSentence(await measureRestart(20)) : "";
   const table = toTable(rows);
   const kills = rows.reduce((sum, row) => sum + row.kills, 0);
   console.log(
     `\n${table}\n\n${sentence}\n${kills} kills in ${Math.round((Date.now() - began) / 1000)} s, seed ${seed}`,
   );
-  if (isWhole && values.write) writeDown(sweepMarks, `${kills} kills`, ` ${sentence}\n\n${table}`);
+  if (isWhole && values.write)
+    writeDown(isOnPostgres ? postgresMarks : sweepMarks, `${kills} kills`, ` ${sentence}\n\n${table}`);
 }
 
 /** Brings about each scenario, or the one of this name. */

@@ -11,6 +11,10 @@ export const sweepMarks: Marks = {
   begin: "<!-- sweep: begin (npm run sweep) -->",
   end: "<!-- sweep: end -->",
 };
+export const postgresMarks: Marks = {
+  begin: "<!-- sweep on Postgres: begin (npm run sweep -- --engine postgres) -->",
+  end: "<!-- sweep on Postgres: end -->",
+};
 export const scenarioMarks: Marks = {
   begin: "<!-- scenarios: begin (npm run sweep -- --scenario all) -->",
   end: "<!-- scenarios: end -->",

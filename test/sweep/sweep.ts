@@ -163,7 +163,8 @@ export class Sweep implements AsyncDisposable {
       const evidence = await world.evidence();
       await world.child.stop(2000);
       await world.child.kill();
-      fail([...world.broken, ...checkDocuments(world.home, evidence)]);
+      const documents = this.#engine.keepsDocuments ? checkDocuments(world.home, evidence) : [];
+      fail([...world.broken, ...documents]);
     });
   }
 
