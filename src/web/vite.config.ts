@@ -5,6 +5,8 @@ import { build, defineConfig, type Plugin } from "vite";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const outDir = here("../../dist/web");
+/** What is fetched after the start, and has to be there without the gateway. */
+const isForOffline = /\/web\/(?:panes|failures)\//;
 
 /**
  * Builds the page's worker, which has to be one file at the top of the page. It learns which files the page needs to open,
@@ -25,9 +27,9 @@ function pageWorker(): Plugin {
       for (const file of Object.values(bundle)) {
         // The database of the browser is read before the first picture.
         const isDatabase = file.type === "chunk" && file.moduleIds.some((id) => id.includes("/idb/"));
-        // A page beside the chats opens without the gateway, too.
-        const isPane = file.type === "chunk" && file.isDynamicEntry && file.facadeModuleId?.includes("/web/panes/");
-        if (file.type === "chunk" && (file.isEntry || isDatabase || isPane)) add(file.fileName);
+        // A page beside the chats opens without the gateway, too, and what failed is said.
+        const isOpened = file.type === "chunk" && file.isDynamicEntry && isForOffline.test(file.facadeModuleId ?? "");
+        if (file.type === "chunk" && (file.isEntry || isDatabase || isOpened)) add(file.fileName);
       }
       const page = String(bundle["index.html"]?.type === "asset" ? bundle["index.html"].source : "");
       for (const [, name = ""] of page.matchAll(/href="\.\/(assets\/[^"]+\.css)"/g)) needed.add(name);
