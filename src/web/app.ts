@@ -4,7 +4,7 @@ import { Conversation } from "./chat/conversation.js";
 import { loadChoices } from "./commands/choices.js";
 import { loadOwnWords, sentenceOf } from "./failures/said.js";
 import { writeDown } from "./files/write-down.js";
-import { createBanners } from "./frame/banners.js";
+import { createBanners } from "./frame/banners/banners.js";
 import { createChatHead } from "./frame/chat-head.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";

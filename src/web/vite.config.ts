@@ -25,7 +25,7 @@ function pageWorker(): Plugin {
         for (const each of file.imports) add(each);
       };
       for (const file of Object.values(bundle)) {
-        // The database of the browser is read before the first picture.
+        // The database of the browser is read at each start.
         const isDatabase = file.type === "chunk" && file.moduleIds.some((id) => id.includes("/idb/"));
         // A page beside the chats opens without the gateway, too, and what failed is said.
         const isOpened = file.type === "chunk" && file.isDynamicEntry && isForOffline.test(file.facadeModuleId ?? "");
@@ -57,10 +57,24 @@ function pageWorker(): Plugin {
   };
 }
 
+/** What is fetched after the start brings no style sheet of its own, so nothing has to be fetched beside it. */
+function plainImports(): Plugin {
+  return {
+    name: "plain-imports",
+    apply: "build",
+    transform: (_code, id) =>
+      id.includes("vite/preload-helper") ? "export const __vitePreload = (load) => load();" : undefined,
+    generateBundle(_options, bundle) {
+      const sheets = Object.keys(bundle).filter((name) => name.endsWith(".css"));
+      if (sheets.length !== 1) this.error(`The page has one style sheet, and not ${sheets.join(", ")}`);
+    },
+  };
+}
+
 export default defineConfig({
   root: here("."),
   base: "./",
-  plugins: [pageWorker()],
+  plugins: [plainImports(), pageWorker()],
   build: {
     outDir,
     emptyOutDir: true,
@@ -71,5 +85,7 @@ export default defineConfig({
     // Of the libraries that are in it, as their authors ask.
     license: { fileName: "licences.md" },
     reportCompressedSize: false,
+    // One script before the first picture, and not one for each part that a pane uses too.
+    rollupOptions: { output: { codeSplitting: { groups: [{ name: "start", tags: ["$initial"] }] } } },
   },
 });
