@@ -1,8 +1,8 @@
-import { sentenceOf } from "../failures/said.js";
-import { h, icon } from "../parts/dom.js";
-import { onKey } from "../parts/keyboard.js";
+import { sentenceOf } from "../../failures/said.js";
+import { h, icon } from "../../parts/dom.js";
+import { onKey } from "../../parts/keyboard.js";
+import { chatWords } from "../words.js";
 import type { Recording } from "./recording.js";
-import { chatWords } from "./words.js";
 
 interface SpeakActions {
   onRecorded(recording: File): Promise<void>;
