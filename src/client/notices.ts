@@ -67,10 +67,13 @@ const sentences: Sentences = {
     return error(say(n === 1 ? "eventLost" : "eventsLost", { n }));
   },
   turn_execution_complete: ({ payload }, say) => {
-    const ending = endings[payload.stop_reason];
-    if (ending !== undefined) return warning(say(ending, { n: payload.iterations }));
-    // A whole answer has a remark only where its model was sent pictures that it cannot see.
-    return payload.remark === undefined ? undefined : warning(say("blind"));
+    const { stop_reason: reason, remark, iterations: n } = payload;
+    const ending = endings[reason];
+    const said = ending === undefined ? [] : [say(ending, { n })];
+    // What a remark says beside that an answer was cut: its model was sent pictures that it cannot see.
+    const remarks = remark?.split("\n\n").length ?? 0;
+    if (remarks > (reason === "max_tokens" ? 1 : 0)) said.push(say("blind"));
+    return said.length === 0 ? undefined : warning(said.join(" "));
   },
   turn_execution_failed: ({ payload }, say) =>
     error(payload.message || say("failed"), { detail: payload.code === "UNKNOWN" ? undefined : payload.code }),

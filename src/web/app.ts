@@ -2,9 +2,9 @@ import type { SearchHit } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { loadChoices } from "./commands/choices.js";
-import { sentenceOf } from "./failures/said.js";
+import { loadOwnWords, sentenceOf } from "./failures/said.js";
 import { writeDown } from "./files/write-down.js";
-import { createBanners } from "./frame/banners.js";
+import { createBanners } from "./frame/banners/banners.js";
 import { createChatHead } from "./frame/chat-head.js";
 import { FirstRun } from "./frame/first-run.js";
 import { createInstallButton } from "./frame/install-button.js";
@@ -32,7 +32,7 @@ import { PaletteOpener } from "./palette/opener.js";
 import type { PaletteWorld } from "./palette/palette-world.js";
 import { Chats } from "./panes/chats/chats.js";
 import { DeviceButtons } from "./panes/devices/device-buttons.js";
-import { callAttention } from "./panes/inbox/attention.js";
+import { createAttention } from "./panes/inbox/attention.js";
 import { Inbox } from "./panes/inbox/inbox.js";
 import { panes } from "./panes/list.js";
 import { PaneOpener } from "./panes/opener.js";
@@ -130,7 +130,7 @@ class App {
     this.#inbox = new Inbox({
       store,
       api: this.#api,
-      onNew: (items) => callAttention(items, (id) => this.#goToPane("inbox", id)),
+      onNew: createAttention((id) => this.#goToPane("inbox", id)),
       onFailure,
     });
     this.#strangers = createStrangers((code) => this.#letIn(code), onFailure);
@@ -165,7 +165,7 @@ class App {
   async start(): Promise<void> {
     this.#connection.close();
     try {
-      await this.#connection.readStatus();
+      await Promise.all([this.#connection.readStatus(), loadOwnWords()]);
       this.#devices.refresh();
     } catch (error) {
       if (error instanceof Unauthorized) {

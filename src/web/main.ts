@@ -1,10 +1,12 @@
 import { startApp } from "./app.js";
+import { LaterOutboxStore } from "./outbox/later-store.js";
 import { openOutboxStore } from "./outbox/outbox-database.js";
 import { MemoryOutboxStore, type OutboxStore } from "./outbox/outbox-store.js";
 import { setLanguage } from "./words/language.js";
 
 setLanguage(localStorage);
-startApp(document.body, await outboxStore());
+// The first picture waits for no database.
+startApp(document.body, new LaterOutboxStore(outboxStore()));
 
 async function outboxStore(): Promise<OutboxStore> {
   try {

@@ -5,6 +5,8 @@ import { build, defineConfig, type Plugin } from "vite";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const outDir = here("../../dist/web");
+/** What is fetched after the start, and has to be there without the gateway. */
+const isForOffline = /\/web\/(?:panes|failures)\//;
 
 /**
  * Builds the page's worker, which has to be one file at the top of the page. It learns which files the page needs to open,
@@ -23,11 +25,11 @@ function pageWorker(): Plugin {
         for (const each of file.imports) add(each);
       };
       for (const file of Object.values(bundle)) {
-        // The database of the browser is read before the first picture.
+        // The database of the browser is read at each start.
         const isDatabase = file.type === "chunk" && file.moduleIds.some((id) => id.includes("/idb/"));
-        // A page beside the chats opens without the gateway, too.
-        const isPane = file.type === "chunk" && file.isDynamicEntry && file.facadeModuleId?.includes("/web/panes/");
-        if (file.type === "chunk" && (file.isEntry || isDatabase || isPane)) add(file.fileName);
+        // A page beside the chats opens without the gateway, too, and what failed is said.
+        const isOpened = file.type === "chunk" && file.isDynamicEntry && isForOffline.test(file.facadeModuleId ?? "");
+        if (file.type === "chunk" && (file.isEntry || isDatabase || isOpened)) add(file.fileName);
       }
       const page = String(bundle["index.html"]?.type === "asset" ? bundle["index.html"].source : "");
       for (const [, name = ""] of page.matchAll(/href="\.\/(assets\/[^"]+\.css)"/g)) needed.add(name);
@@ -55,10 +57,24 @@ function pageWorker(): Plugin {
   };
 }
 
+/** What is fetched after the start brings no style sheet of its own, so nothing has to be fetched beside it. */
+function plainImports(): Plugin {
+  return {
+    name: "plain-imports",
+    apply: "build",
+    transform: (_code, id) =>
+      id.includes("vite/preload-helper") ? "export const __vitePreload = (load) => load();" : undefined,
+    generateBundle(_options, bundle) {
+      const sheets = Object.keys(bundle).filter((name) => name.endsWith(".css"));
+      if (sheets.length !== 1) this.error(`The page has one style sheet, and not ${sheets.join(", ")}`);
+    },
+  };
+}
+
 export default defineConfig({
   root: here("."),
   base: "./",
-  plugins: [pageWorker()],
+  plugins: [plainImports(), pageWorker()],
   build: {
     outDir,
     emptyOutDir: true,
@@ -69,5 +85,7 @@ export default defineConfig({
     // Of the libraries that are in it, as their authors ask.
     license: { fileName: "licences.md" },
     reportCompressedSize: false,
+    // One script before the first picture, and not one for each part that a pane uses too.
+    rollupOptions: { output: { codeSplitting: { groups: [{ name: "start", tags: ["$initial"] }] } } },
   },
 });

@@ -7,7 +7,7 @@ import type { Written } from "../outbox/outbox.js";
 import type { OutgoingFile, SendMode } from "../outbox/outbox-store.js";
 import { h, type IconName, icon, setText } from "../parts/dom.js";
 import { focusToWrite, onKey, saveFocus } from "../parts/keyboard.js";
-import { createSpeakButton } from "./speak-button.js";
+import { createSpeakButton } from "./speaking/speak-button.js";
 import { chatWords } from "./words.js";
 
 interface ComposerActions {

@@ -2,7 +2,6 @@ import { type LoadFile, sentFileView } from "../files/file-view.js";
 import { h, setText } from "../parts/dom.js";
 import type { MenuChoice } from "../parts/menu.js";
 import type { AssistantItem, UserItem } from "../session/view-state.js";
-import { openDetails } from "./actions/details.js";
 import { EditBox } from "./actions/edit-box.js";
 import type { MessageActions } from "./actions/message-actions.js";
 import { MessageBar } from "./actions/message-bar.js";
@@ -21,6 +20,8 @@ export interface MessageWorld extends MessageActions {
   readonly retryTurn: RetryTurn;
   /** Shows what happened in a turn of the open chat. */
   openTimeline(turnId: string): void;
+  /** Shows who wrote an answer, and what it took. */
+  openDetails(button: HTMLElement, item: AssistantItem): void;
 }
 
 /** A message of the reader's, or of somebody else who talks to the assistant. */
@@ -128,7 +129,7 @@ function choicesOf(item: AssistantItem, world: MessageWorld, { bar, body }: Show
   if (again !== undefined) choices.push({ label: actionWords.t("again"), run: again });
   if (item.made !== undefined) {
     const button = bar.querySelector<HTMLElement>(".more-message") ?? bar;
-    choices.push({ label: actionWords.t("details"), run: () => openDetails(button, item) });
+    choices.push({ label: actionWords.t("details"), run: () => world.openDetails(button, item) });
   }
   const { turnId } = item;
   if (turnId !== undefined) choices.push({ label: actionWords.t("timeline"), run: () => world.openTimeline(turnId) });

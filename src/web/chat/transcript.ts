@@ -146,6 +146,9 @@ export class Transcript {
       branch,
       showEarlier,
       retryTurn,
+      openDetails: (button, item) => {
+        import("./actions/details.js").then(({ openDetails }) => openDetails(button, item)).catch(onFailure);
+      },
       openTimeline: (turnId) => {
         location.hash = timelineHash(this.#shown?.view.sessionKey ?? "", turnId);
       },

@@ -1,5 +1,20 @@
 import { languageOfPage } from "../words/words.js";
-import { failureWords } from "./words.js";
+
+/** The page's own words for each code, once they are loaded. The English page shows the gateway's, and has none. */
+const known = new Map<string, string>();
+/** Longer than this nobody waits for them. */
+const mostMs = 2000;
+
+/** Fetches the page's own words. Resolves once they are there, or are not worth waiting for; never rejects. */
+export async function loadOwnWords(): Promise<void> {
+  if (languageOfPage() === "en" || known.size > 0) return;
+  const loaded = import("./words.js").then(({ failureWords }) => {
+    for (const [code, words] of Object.entries(failureWords.zh)) known.set(code, words);
+  });
+  const waited = new Promise((resolve) => setTimeout(resolve, mostMs));
+  // Until they are there the gateway's own sentence says what happened.
+  await Promise.race([loaded.catch(() => undefined), waited]);
+}
 
 /** One sentence for people about whatever was thrown. */
 export function sentenceOf(error: unknown): string {
@@ -12,9 +27,5 @@ export function sentenceOf(error: unknown): string {
 
 /** What a failure means, where the gateway's own sentence is in another language than the page. */
 export function ownWords(code: string | undefined): string | undefined {
-  return code !== undefined && languageOfPage() !== "en" && isKnown(code) ? failureWords.t(code) : undefined;
-}
-
-function isKnown(code: string): code is keyof typeof failureWords.en {
-  return Object.hasOwn(failureWords.en, code);
+  return code === undefined || languageOfPage() === "en" ? undefined : known.get(code);
 }

@@ -1,4 +1,3 @@
-import { ContextMeter } from "../chat/context/context-meter.js";
 import type { Api } from "../gateway/api.js";
 import { timelineTitle } from "../panes/timeline/title/words.js";
 import { h, icon } from "../parts/dom.js";
@@ -19,5 +18,12 @@ export function createChatHead(store: Store, api: Api, openTimeline: (key: strin
   store.watch(["session"], ({ session }) => {
     button.classList.toggle("is-absent", session === undefined || session.view.items.length === 0);
   });
-  return h("div", { class: "chat-head" }, new ContextMeter(store, api).element, button);
+  // Nothing is measured before there is a gateway: until its code is there, its room is.
+  const room = h("span", { class: "icon-button is-absent" });
+  import("../chat/context/context-meter.js").then(
+    ({ ContextMeter }) => room.replaceWith(new ContextMeter(store, api).element),
+    // The chat goes without it.
+    () => undefined,
+  );
+  return h("div", { class: "chat-head" }, room, button);
 }

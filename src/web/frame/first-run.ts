@@ -18,6 +18,11 @@ export class FirstRun {
     this.#later.append(frameWords.t("chooseModel"));
   }
 
+  /** The steps are on the page, or on their way there. */
+  get isShown(): boolean {
+    return this.#close !== undefined;
+  }
+
   /** Once begun, the steps stay until their end: the last of them comes when a model answers already. */
   show(needsModel: boolean): void {
     this.#needsModel = needsModel;
@@ -51,6 +56,8 @@ export class FirstRun {
     (await this.#close)?.();
     this.#close = undefined;
     this.#showLater();
+    // What the steps had said instead of it is said again.
+    this.#world().refreshStatus();
   }
 
   /** Who wanted to wait finds the way back here. */

@@ -1,5 +1,5 @@
 import type { Store } from "../store.js";
-import type { createBanners } from "./banners.js";
+import type { createBanners } from "./banners/banners.js";
 import { chatTitle } from "./chat-title.js";
 import type { FirstRun } from "./first-run.js";
 import type { createRail } from "./rail.js";
@@ -20,7 +20,8 @@ export function showKnown(store: Store, { shell, firstRun, banners, rail, strang
     if (status === undefined) return;
     shell.showModel(status);
     firstRun.show(status.needsModel);
-    banners.showProblems(status.problems);
+    // The steps of the first run are about the model.
+    banners.showProblems(firstRun.isShown ? status.problems : [...status.problems, ...status.modelProblems]);
   });
   store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => banners.showOffline(nextAttemptAt));
   store.watch(["inbox"], ({ inbox }) => {

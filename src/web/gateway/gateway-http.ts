@@ -30,6 +30,8 @@ export function createGatewayHttp(api: Api): GatewayHttp {
   };
 }
 
+const isAboutModel = (problem: string): boolean => /^No model (?:is chosen|provider is configured)\./.test(problem);
+
 function statusOf({ model, provider, problems, channels }: JsonObject): StatusView {
   const lost = recordsIn(channels)
     .filter(({ state, reason }) => state === "disconnected" && typeof reason === "string")
@@ -37,6 +39,7 @@ function statusOf({ model, provider, problems, channels }: JsonObject): StatusVi
       frameWords.t("channelLost", { name: saidIn(title) || textIn(name), reason: textIn(reason) }),
     );
   const others = Array.isArray(problems) ? problems.filter((problem) => typeof problem === "string") : [];
+  const gatewaySays = (problem: string): string => frameWords.t("gatewaySays", { problem });
   return {
     model: typeof model === "string" ? model : "",
     isStandIn: provider === "offline",
@@ -44,6 +47,7 @@ function statusOf({ model, provider, problems, channels }: JsonObject): StatusVi
     platforms: recordsIn(channels).flatMap(({ name, state, title }) =>
       typeof name === "string" && state !== "off" ? [{ name, title: saidIn(title) || name }] : [],
     ),
-    problems: [...lost, ...others.map((problem) => frameWords.t("gatewaySays", { problem }))],
+    problems: [...lost, ...others.filter((problem) => !isAboutModel(problem)).map(gatewaySays)],
+    modelProblems: others.filter(isAboutModel).map(gatewaySays),
   };
 }

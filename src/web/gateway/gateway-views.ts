@@ -6,4 +6,6 @@ export interface StatusView {
   /** The channels that messages can be sent on. */
   readonly platforms: readonly { readonly name: string; readonly title: string }[];
   readonly problems: readonly string[];
+  /** That there is no model yet, in the gateway's words. */
+  readonly modelProblems: readonly string[];
 }

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe } from "node:test";
 import type { Page } from "playwright-core";
+import { projectFile } from "../../support/project.js";
 import { pageTest, withPage } from "../../support/worlds/http/chromium.js";
 import { backendOfBlock, browserOfBlock } from "../../support/worlds/http/page-block.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
@@ -15,7 +18,10 @@ const noKey = { status: 401, body: { error: { message: "Incorrect API key", type
 describe("languages on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
   const browser = browserOfBlock();
   const backend = backendOfBlock({
-    answer: ({ userText }) => (userText.endsWith("fail") ? noKey : { text: arabic }),
+    answer: ({ userText }) =>
+      userText.endsWith("fail")
+        ? noKey
+        : { text: arabic, ...(/at length/.test(userText) ? { stopReason: "max_tokens" } : {}) },
   });
 
   pageTest("what failed is said in Chinese on the Chinese page, with what the gateway said behind it", () =>
@@ -37,22 +43,47 @@ describe("languages on the web page", { timeout: 120_000, skip: withoutChromium(
     ),
   );
 
-  pageTest("a picture for a model that sees none: one line says so", () =>
+  pageTest("without the page's own words what failed is said as the gateway says it", () =>
     withPage(
       browser(),
       backend().url,
       async (page) => {
-        const [chooser] = await Promise.all([
-          page.waitForEvent("filechooser"),
-          page
-            .getByRole("button", { name: /添加|附/ })
-            .first()
-            .click(),
-        ]);
-        await chooser.setFiles({ name: "cat.png", mimeType: "image/png", buffer: onePixel });
-        await write(page, "what is this?");
-        await page.getByText("这个模型看不到图片，只知道它们的名称。").waitFor();
+        await write(page, "fail");
+        await page.locator(".notice[data-tone=error]").getByText("openai refused the API key").waitFor();
+        assert.equal(await page.getByText("服务商拒绝了密钥或账户").count(), 0);
+      },
+      {
+        context: { locale: "zh-CN" },
+        expected: /ERR_FAILED/,
+        onPage: (page) => page.route(`**/assets/${wordsOfFailures()}`, (route) => route.abort()),
+      },
+    ),
+  );
+
+  pageTest("a picture for a model that sees none: one line says so, also below an answer that was cut", () =>
+    withPage(
+      browser(),
+      backend().url,
+      async (page) => {
+        const ask = async (text: string): Promise<void> => {
+          const [chooser] = await Promise.all([
+            page.waitForEvent("filechooser"),
+            page
+              .getByRole("button", { name: /添加|附/ })
+              .first()
+              .click(),
+          ]);
+          await chooser.setFiles({ name: "cat.png", mimeType: "image/png", buffer: onePixel });
+          await write(page, text);
+        };
+        await ask("what is this?");
+        await page.getByText("这个模型看不到图片，只知道它们的名称。", { exact: true }).waitFor();
         assert.equal(await page.locator(".notice").count(), 1);
+        await write(page, "and at length?");
+        await page.getByText("回答达到模型的长度上限，被截断了。", { exact: true }).waitFor();
+        await ask("what is this, at length?");
+        await page.getByText("回答达到模型的长度上限，被截断了。 这个模型看不到图片，只知道它们的名称。").waitFor();
+        assert.equal(await page.locator(".notice").count(), 3);
       },
       { context: { locale: "zh-CN" } },
     ),
@@ -81,6 +112,14 @@ describe("languages on the web page", { timeout: 120_000, skip: withoutChromium(
     }),
   );
 });
+
+/** The one file that says what failures mean. */
+function wordsOfFailures(): string {
+  const assets = projectFile("dist/web/assets");
+  const found = readdirSync(assets).filter((name) => /RATE_LIMIT:/.test(readFileSync(join(assets, name), "utf8")));
+  assert.equal(found.length, 1, found.join(", "));
+  return found[0] ?? "";
+}
 
 async function write(page: Page, text: string): Promise<void> {
   const field = page.locator(".composer textarea");

@@ -504,6 +504,34 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     }
   });
 
+  pageTest("on a phone what is wrong is one line, opened by a tap; what was put away stays away", async () => {
+    const unfinished = await startBackend({ isUnfinished: true });
+    try {
+      await onPage(
+        async (page) => {
+          const count = page.getByRole("button", { name: /^\d+ problems?$/ });
+          await count.waitFor();
+          const notes = page.locator(".banner.problem");
+          const n = await notes.count();
+          assert.equal(await count.innerText(), n === 1 ? "1 problem" : `${n} problems`);
+          assert.equal(await notes.first().isVisible(), false);
+          const height = await page.locator(".banners").evaluate((one) => one.clientHeight);
+          assert.ok(height <= 56, `${height} px`);
+          await count.tap();
+          for (let left = n; left > 0; left -= 1) await notes.first().getByRole("button", { name: "Dismiss" }).tap();
+          await count.waitFor({ state: "hidden" });
+          await page.reload();
+          await page.locator(".main:not(.is-settling)").waitFor();
+          assert.equal(await notes.count(), 0);
+          assert.equal(await count.isVisible(), false);
+        },
+        { url: unfinished.url, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+      );
+    } finally {
+      await unfinished.stop();
+    }
+  });
+
   pageTest("asks for the token where one is needed, keeps it nowhere and takes none from the address", async () => {
     const guarded = await startBackend({ token: "secret-token" });
     try {

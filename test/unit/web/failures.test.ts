@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ClientError } from "../../../src/client/client-error.js";
 import { healthChecks, securityChecks } from "../../../src/doctor/all-checks.js";
-import { ownWords, sentenceOf } from "../../../src/web/failures/said.js";
+import { loadOwnWords, ownWords, sentenceOf } from "../../../src/web/failures/said.js";
 import { failureWords } from "../../../src/web/failures/words.js";
 import { systemWords } from "../../../src/web/panes/system/words.js";
 import { projectFile } from "../../support/project.js";
@@ -24,22 +24,25 @@ test("each check of the doctor has a name in both languages", () => {
     assert.ok(Object.hasOwn(systemWords.en, `check_${name}`), name);
 });
 
-test("on the Chinese page the page's own words come first, then what the gateway said", () => {
+test("on the Chinese page the page's own words come first, then what the gateway said", async () => {
   const refused = new ClientError("refused", "There is no such chat.", "not_found");
   assert.equal(sentenceOf(refused), "There is no such chat.");
   assert.equal(ownWords("not_found"), undefined);
-  inChinese(() => {
+  await inChinese(async () => {
+    assert.equal(sentenceOf(refused), "There is no such chat.", "until they are loaded");
+    await loadOwnWords();
     assert.equal(sentenceOf(refused), "找不到，或已不存在。（There is no such chat.）");
     assert.equal(sentenceOf(new ClientError("lost", "gone")), "gone");
     assert.equal(sentenceOf(new ClientError("refused", "odd", "toString")), "odd");
     assert.equal(ownWords("RATE_LIMIT"), failureWords.zh.RATE_LIMIT);
   });
+  assert.equal(ownWords("not_found"), undefined, "the English page has the gateway's");
 });
 
-function inChinese(run: () => void): void {
+async function inChinese(run: () => Promise<void>): Promise<void> {
   Object.assign(globalThis, { document: { documentElement: { lang: "zh" } } });
   try {
-    run();
+    await run();
   } finally {
     Reflect.deleteProperty(globalThis, "document");
   }

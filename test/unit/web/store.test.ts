@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Store } from "../../../src/web/store.js";
 
-const status = { model: "m", isStandIn: false, needsModel: false, platforms: [], problems: [] };
+const status = { model: "m", isStandIn: false, needsModel: false, platforms: [], problems: [], modelProblems: [] };
 
 describe("what the page knows", () => {
   test("is drawn by what shows a part that changed, and by nobody else", () => {

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import { Action, Section, Switch } from "../parts/controls.js";
 import type { PaneWorld } from "../world.js";
-import { type AttentionSettings, chime, keepAttention, notificationState, readAttention } from "./attention.js";
+import { type AttentionSettings, keepAttention, notificationState, readAttention } from "./attention.js";
+import { chime } from "./call-attention.js";
 import { canPush, turnPushOff, turnPushOn } from "./push.js";
 import { inboxWords } from "./words.js";
 

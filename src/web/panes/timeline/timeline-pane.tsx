@@ -1,3 +1,4 @@
+import { momentOf } from "../../parts/format.js";
 import { titleOf } from "../chats/session-list.js";
 import type { PaneProps } from "../list.js";
 import { placeOfArgument, timelineHash } from "./place.js";
@@ -23,10 +24,22 @@ function Chats({ entries }: { readonly entries: PaneProps["world"]["store"]["kno
           <li class="card" key={entry.key}>
             <a class="timeline-chat" href={timelineHash(entry.key)}>
               {titleOf(entry)}
+              <LastAt at={entry.at} />
             </a>
           </li>
         ))}
       </ul>
     </>
+  );
+}
+
+/** When the last message of a chat was: chats may have one name. */
+function LastAt({ at }: { readonly at: string }) {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return undefined;
+  return (
+    <time class="muted" dateTime={at}>
+      {momentOf(date)}
+    </time>
   );
 }

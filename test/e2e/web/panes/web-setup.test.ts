@@ -180,6 +180,8 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
         await page.getByRole("button", { name: "Test and save" }).click();
         await page.getByRole("heading", { name: "Choose a model" }).waitFor();
         await page.locator(".first-steps:focus").waitFor();
+        await page.getByText("offline stand-in").waitFor({ state: "hidden" });
+        assert.deepEqual(await page.locator(".banner.problem").allInnerTexts(), [], "the steps are about it");
         await page.getByRole("radio", { name: /^gpt-5-mini/ }).check();
         await page.getByRole("button", { name: "Use this model" }).click();
         await page.getByRole("heading", { name: "Where do you want to chat?" }).waitFor();
@@ -195,6 +197,19 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
       },
       refusals,
     );
+  });
+
+  pageTest("first run: that no model is chosen is said once the steps are gone, and not beside them", async () => {
+    await using model = await startProvider(["gpt-5-mini"], "Hello.");
+    await using gateway = await startGateway({
+      config: { providers: { openai: { apiKey: key, apiBase: model.apiBase } } },
+    });
+    await withPage(browser(), gateway.gateway.pageUrl, async (page) => {
+      await page.getByRole("heading", { name: "Choose who answers" }).waitFor();
+      assert.equal(await page.locator(".banner.problem").count(), 0);
+      await page.getByRole("button", { name: "Not now" }).click();
+      await page.locator(".banner.problem", { hasText: "No model is chosen." }).waitFor();
+    });
   });
 
   pageTest("first run: who wants to wait chats with the stand-in, and is not asked again", async () => {

@@ -116,6 +116,22 @@ describe("the timeline on the web page", { timeout: 180_000, skip: withoutChromi
     }
   });
 
+  pageTest("asks of which chat, and says when its last message was: chats may have one name", async () => {
+    const backend = await startBackend({ history: { "webui:0000aaaa": 1, "webui:0000bbbb": 1 } });
+    try {
+      await withPage(browser, `${backend.url}#/timeline`, async (page) => {
+        const chats = page.locator(".timeline-chat");
+        await chats.nth(1).waitFor();
+        const times = await chats.locator("time").evaluateAll((all) => all.map((one) => one.getAttribute("datetime")));
+        assert.equal(times.length, 2);
+        for (const time of times) assert.ok(Date.parse(time ?? "") > 0, `${time}`);
+        assert.match(await chats.first().innerText(), /\d\d:\d\d/);
+      });
+    } finally {
+      await backend.stop();
+    }
+  });
+
   pageTest("what a sub-agent did is below its step", async () => {
     const answer = cast({
       parent: (_, done) =>

@@ -1,7 +1,8 @@
-import { sentenceOf } from "../failures/said.js";
-import { h, icon } from "../parts/dom.js";
-import { onKey } from "../parts/keyboard.js";
-import { chatWords } from "./words.js";
+import { sentenceOf } from "../../failures/said.js";
+import { h, icon } from "../../parts/dom.js";
+import { onKey } from "../../parts/keyboard.js";
+import { chatWords } from "../words.js";
+import type { Recording } from "./recording.js";
 
 interface SpeakActions {
   onRecorded(recording: File): Promise<void>;
@@ -65,10 +66,11 @@ class SpeakButton {
 
   #begin(): void {
     const { tell } = this.#actions;
-    const recording = record((seconds) => {
+    const onSecond = (seconds: number): void => {
       if (seconds * 1000 >= longestMs) void this.#end(true);
       else tell(chatWords.t("speaking", { time: `${Math.floor(seconds / 60)}:${`${seconds % 60}`.padStart(2, "0")}` }));
-    });
+    };
+    const recording = import("./recording.js").then(({ record }) => record(onSecond));
     this.element.setAttribute("aria-pressed", "true");
     this.#recording = recording.catch((error: unknown) => {
       this.#rest();
@@ -91,37 +93,4 @@ class SpeakButton {
     this.#recording = undefined;
     this.element.setAttribute("aria-pressed", "false");
   }
-}
-
-interface Recording {
-  end(): Promise<File>;
-}
-
-/** `onSecond` is told how many seconds it has gone on. @throws where the reader or the system gives no microphone */
-async function record(onSecond: (seconds: number) => void): Promise<Recording> {
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
-  const recorder = new MediaRecorder(stream);
-  const parts: Blob[] = [];
-  const ended = new Promise<void>((resolve) => {
-    recorder.addEventListener("stop", () => resolve());
-  });
-  recorder.addEventListener("dataavailable", ({ data }) => void parts.push(data));
-  recorder.start(1000);
-  let seconds = 0;
-  onSecond(seconds);
-  const clock = setInterval(() => {
-    seconds += 1;
-    onSecond(seconds);
-  }, 1000);
-  return {
-    async end() {
-      clearInterval(clock);
-      if (recorder.state !== "inactive") recorder.stop();
-      await ended;
-      for (const track of stream.getTracks()) track.stop();
-      const type = recorder.mimeType.split(";")[0] ?? "";
-      const name = type.endsWith("/mp4") ? "voice.m4a" : type.endsWith("/ogg") ? "voice.ogg" : "voice.webm";
-      return new File(parts, name, { type });
-    },
-  };
 }

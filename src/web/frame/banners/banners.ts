@@ -1,5 +1,6 @@
-import { h, icon, setText } from "../parts/dom.js";
-import { frameWords } from "./words.js";
+import { h, icon, setText } from "../../parts/dom.js";
+import { frameWords } from "../words.js";
+import { PutAway } from "./put-away.js";
 
 export interface Banners {
   readonly element: HTMLElement;
@@ -16,14 +17,13 @@ export function createBanners(retryNow: () => void, lastUpdated: HTMLElement): B
   const offlineText = h("span");
   const retry = h("button", { type: "button", class: "link", onclick: retryNow }, frameWords.t("tryNow"));
   const offline = h("div", { class: "banner offline", role: "status" }, offlineText, lastUpdated, retry);
-  const problemList = h("div", { class: "problems" });
+  const problems = createProblems();
   const failures = h("div", { role: "alert" });
-  const dismissed = new Set<string>();
   let tick: ReturnType<typeof setInterval> | undefined;
   offline.hidden = true;
 
   return {
-    element: h("div", { class: "banners" }, offline, problemList, failures),
+    element: h("div", { class: "banners" }, offline, problems.element, failures),
     showOffline(nextAttemptAt) {
       clearInterval(tick);
       offline.hidden = nextAttemptAt === undefined;
@@ -40,17 +40,38 @@ export function createBanners(retryNow: () => void, lastUpdated: HTMLElement): B
       describe();
       tick = setInterval(describe, 1000);
     },
-    showProblems(problems) {
-      const open = problems.filter((problem) => !dismissed.has(problem));
-      const notes = open.map((problem) =>
-        note("problem", problem, () => {
-          dismissed.add(problem);
-        }),
-      );
-      problemList.replaceChildren(...notes);
-    },
+    showProblems: problems.show,
     showFailure(text) {
       failures.replaceChildren(note("failure", text, () => undefined));
+    },
+  };
+}
+
+/** Where the page is narrow they are one line that says how many there are, until the reader opens it. */
+function createProblems(): { readonly element: HTMLElement; show(problems: readonly string[]): void } {
+  const putAway = new PutAway(localStorage);
+  const count = h("button", { type: "button", class: "banner problem-count", "aria-expanded": "false" });
+  const element = h("div", { class: "problems" }, count);
+  const showCount = (): void => {
+    const n = element.childElementCount - 1;
+    count.hidden = n === 0;
+    setText(count, frameWords.count(n, "problems_one", "problems_many"));
+  };
+  count.addEventListener("click", () => {
+    count.setAttribute("aria-expanded", String(element.classList.toggle("is-open")));
+  });
+  count.hidden = true;
+  return {
+    element,
+    show(problems) {
+      const notes = putAway.openOf(problems).map((problem) =>
+        note("problem", problem, () => {
+          putAway.add(problem);
+          queueMicrotask(showCount);
+        }),
+      );
+      element.replaceChildren(count, ...notes);
+      showCount();
     },
   };
 }
