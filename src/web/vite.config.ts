@@ -69,5 +69,7 @@ export default defineConfig({
     // Of the libraries that are in it, as their authors ask.
     license: { fileName: "licences.md" },
     reportCompressedSize: false,
+    // On a slow machine the first build would warn of how long each plugin takes.
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
 });
