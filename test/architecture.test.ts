@@ -479,7 +479,7 @@ describe("the source code", () => {
     // Rules that name the role of a chat are tried with somebody unknown.
     const words = ["mcp/asking/form", "http/**", "api/policy/tools-operations"];
     const name =
-      /(?:["'`]|channels[.?]+)(?:telegram|discord|email|websocket|slack|qq|whatsapp(?:-business)?)(?:["'`]|\b(?=[.?]))/;
+      /(?:["'`]|channels[.?]+)(?:telegram|discord|email|websocket|slack|qq|whatsapp(?:-business)?|xmpp)(?:["'`]|\b(?=[.?]))/;
     const found = sources.filter(
       ({ path, code }) => !fitsAny(path.replace(/\.tsx?$/, ""), [...may, ...words]) && name.test(withoutComments(code)),
     );

@@ -221,6 +221,11 @@ export interface WebhookPaths {
 export interface OwnChannelContext extends ChannelContext {
   readonly records: ChannelRecords;
   readonly press: Press;
+  /**
+   * Whether this person is listened to, in a direct chat or in this group when they address the bot there. For platforms that
+   * ask before a chat begins. Absent: nobody is known yet, as while the channel is set up.
+   */
+  readonly mayTalk?: ((senderId: string, groupId: string) => boolean) | undefined;
   /** Commands that people are offered, for a menu of the platform. Absent: the menu stays as it is. */
   readonly commands?: readonly { readonly command: string; readonly description: string }[] | undefined;
   /** Absent: the gateway has no HTTP server. */

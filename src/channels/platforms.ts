@@ -4,6 +4,8 @@ import { ChannelError } from "../errors.js";
 import { whatToAdd } from "../util/packages/missing.js";
 import { discordPlatform } from "./discord/platform.js";
 import { emailPlatform } from "./email/platform.js";
+import { feishuPlatform } from "./feishu/platform.js";
+import { matrixPlatform } from "./matrix/platform.js";
 import type {
   CommonSection,
   Imports,
@@ -20,17 +22,21 @@ import { telegramPlatform } from "./telegram/platform.js";
 import { websocketPlatform } from "./websocket/platform.js";
 import { whatsappPlatform } from "./whatsapp/platform.js";
 import { whatsappBusinessPlatform } from "./whatsapp-business/platform.js";
+import { xmppPlatform } from "./xmpp/platform.js";
 
 /** All platforms. A new one has a folder of its own, and its line here. */
 const all = {
   telegram: telegramPlatform,
   discord: discordPlatform,
   slack: slackPlatform,
+  matrix: matrixPlatform,
   email: emailPlatform,
+  feishu: feishuPlatform,
   qq: qqPlatform,
   websocket: websocketPlatform,
   whatsapp: whatsappPlatform,
   "whatsapp-business": whatsappBusinessPlatform,
+  xmpp: xmppPlatform,
 };
 
 export type PlatformName = keyof typeof all;

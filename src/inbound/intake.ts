@@ -101,6 +101,14 @@ export class Intake {
     return !decision.allowed || this.#urgency.actsAtOnce(this.#arrivalOf(channel, received, decision));
   }
 
+  /** Whether a person is listened to, in a direct chat or in this group when they address the assistant there. */
+  mayTalk(channel: string, senderId: string, groupId: string): boolean {
+    const speaking = { chatId: groupId, senderId, addressed: true };
+    return (["dm", "group"] as const).some(
+      (chatType) => this.#speakers.decide(channel, { ...speaking, chatType }).allowed,
+    );
+  }
+
   /** A pressed button: the answer to a question. Never rejects. */
   async press(channel: string, press: ReceivedPress): Promise<PressOutcome> {
     const decision = this.#speakers.decide(channel, { ...press, addressed: true });

@@ -5,7 +5,7 @@ import { isErrorBody } from "./wire/error-body.js";
 import { errorInBody, type FailureContext, garbage, toProviderError } from "./wire/errors.js";
 import type { WireAnswer } from "./wire/post.js";
 import { CallWatch, type TimeLimits } from "./wire/timeouts.js";
-import { readWire } from "./wire/wire-events.js";
+import { type WireEvent, WireReader } from "./wire/wire-events.js";
 
 /** What every provider behind an HTTP address is made from. */
 export interface HttpProviderOptions {
@@ -60,18 +60,20 @@ export async function* callModel(call: ModelCall, signal: AbortSignal): AsyncGen
   try {
     const response = await call.send(watch.signal);
     watch.touch();
-    for await (const event of eventsOf(call, response, watch)) {
-      for (const chunk of meter.within(reader.read(event))) {
-        watch.pause();
-        yield chunk;
-        watch.resume();
+    // A promise for each piece of the body, and none for each event in it.
+    for await (const events of eventsOf(call, response, watch))
+      for (const event of events) {
+        for (const chunk of meter.within(reader.read(event))) {
+          watch.pause();
+          yield chunk;
+          watch.resume();
+        }
+        reportUsage();
+        // Leaving ends the connection.
+        if (meter.isFull) return yield meter.end(reader.named);
+        // Some servers leave the connection open after their last word.
+        if (reader.isComplete) watch.close();
       }
-      reportUsage();
-      // Leaving ends the connection.
-      if (meter.isFull) return yield meter.end(reader.named);
-      // Some servers leave the connection open after their last word.
-      if (reader.isComplete) watch.close();
-    }
     reader.close(false);
   } catch (error) {
     // What went wrong after the model's last word takes nothing from its answer.
@@ -99,45 +101,49 @@ function cutShort(context: FailureContext): Error {
   return garbage(context, `${context.provider} ended the stream in the middle of its answer.`, true);
 }
 
+/** What is in the body, for each of its pieces. */
 async function* eventsOf(
   call: ModelCall,
   response: Pick<WireAnswer, "headers" | "body">,
   watch: CallWatch,
-): AsyncGenerator<unknown> {
-  const { provider, apiBase } = call.failure;
-  const page = (): Error =>
-    garbage(
-      call.failure,
-      `${provider} at ${apiBase} answered with a web page instead of a model's answer. Check providers.${provider}.apiBase.`,
-      false,
-    );
-  if (response.headers.get("content-type")?.toLowerCase().includes("text/html") === true) throw page();
+): AsyncGenerator<Iterable<unknown>> {
+  const { provider } = call.failure;
+  if (response.headers.get("content-type")?.toLowerCase().includes("text/html") === true) throw webPage(call.failure);
+  const wire = new WireReader();
   let isEmpty = true;
-  const body = response.body === null ? nothing() : piecesOf(response.body, watch);
-  for await (const event of readWire(body)) {
-    isEmpty = false;
-    if (event.kind === "page") throw page();
-    if (event.kind === "done") {
-      call.reader.close(true);
-      // What has been read is reported, and the body is read to its end.
-      yield undefined;
-      continue;
+  const known = function* (events: Iterable<WireEvent>): Generator<unknown> {
+    for (const event of events) {
+      isEmpty = false;
+      yield* valuesOf(call, event);
     }
-    const { value } = event;
-    if (isErrorBody(value, event.kind === "event" ? event.name : undefined)) throw errorInBody(value);
-    if (event.kind === "event") yield value;
-    else for (const whole of Array.isArray(value) ? value : [value]) yield* call.eventsOfWhole(whole);
+  };
+  for await (const piece of response.body ?? []) {
+    watch.touch();
+    yield known(wire.read(piece));
   }
+  watch.end();
+  yield known(wire.end());
   if (isEmpty) throw garbage(call.failure, `${provider} sent an empty answer.`, true);
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
-
-/** The pieces of a body, each reported to the watch. A stream around the stream would cost more than all the rest of the call. */
-async function* piecesOf(body: AsyncIterable<Uint8Array>, watch: CallWatch): AsyncGenerator<Uint8Array> {
-  for await (const piece of body) {
-    watch.touch();
-    yield piece;
+function* valuesOf(call: ModelCall, event: WireEvent): Generator<unknown> {
+  if (event.kind === "page") throw webPage(call.failure);
+  if (event.kind === "done") {
+    call.reader.close(true);
+    // What has been read is reported, and the body is read to its end.
+    return yield undefined;
   }
-  watch.end();
+  const { value } = event;
+  if (isErrorBody(value, event.kind === "event" ? event.name : undefined)) throw errorInBody(value);
+  if (event.kind === "event") yield value;
+  else for (const whole of Array.isArray(value) ? value : [value]) yield* call.eventsOfWhole(whole);
+}
+
+function webPage(failure: FailureContext): Error {
+  const { provider, apiBase } = failure;
+  return garbage(
+    failure,
+    `${provider} at ${apiBase} answered with a web page instead of a model's answer. Check providers.${provider}.apiBase.`,
+    false,
+  );
 }

@@ -1,11 +1,11 @@
 import { LRUCache } from "lru-cache";
 import PQueue from "p-queue";
-import { ChannelError, EngineError, messageOf } from "../../errors.js";
+import { EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { backoffMs } from "../../util/async/backoff.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { sleep } from "../../util/async/sleep.js";
 import type { ChannelContext, Publish, PublishOutcome, ReceivedMessage } from "../channel.js";
+import { untilAnswered } from "../wire/until-answered.js";
 import { isNewer, type KnownChats } from "./chats.js";
 import { isUnknownChannel } from "./discord-error.js";
 import {
@@ -51,7 +51,6 @@ type Author = Pick<ReceivedMessage, "chatId" | "thread" | "chatType" | "senderId
 const mostFaults = 5;
 const pageSize = 100;
 const fetchesAtOnce = 4;
-const retry = { firstMs: 500, longestMs: 30_000 };
 const remembered = 2000;
 
 /** Messages that were heard lately, and events that could not be taken before a run ended. */
@@ -316,19 +315,6 @@ export class Intake {
     } catch (error) {
       if (this.#signal.aborted) return undefined;
       throw error;
-    }
-  }
-}
-
-/** Asks again, later each time, while trying again can help. */
-export async function untilAnswered<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await ask();
-    } catch (error) {
-      const canHelp = (error instanceof ChannelError || error instanceof EngineError) && error.retryable;
-      if (signal.aborted || !canHelp) throw error;
-      await sleep(error.retryAfterMs || backoffMs(failures, retry), signal);
     }
   }
 }

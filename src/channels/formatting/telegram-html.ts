@@ -2,7 +2,7 @@ import { bare, type Marks, renderMarkdown } from "./markdown.js";
 
 /** Markdown as the HTML that Telegram understands: only its own tags, always balanced, everything else escaped. */
 export function toTelegramHtml(markdown: string): string {
-  return renderMarkdown(markdown, telegramMarks);
+  return renderMarkdown(markdown, htmlMarks);
 }
 
 /** How many characters Telegram counts in a Markdown text: those left after its entities are parsed. */
@@ -10,7 +10,8 @@ export function telegramLength(markdown: string): number {
   return renderMarkdown(markdown, bare).length;
 }
 
-const telegramMarks: Marks = {
+/** The marks of HTML that is shown as it is, line ends included. */
+export const htmlMarks: Marks = {
   hasTags: true,
   text: escapeHtml,
   bold: (inner) => wrap("b", inner),
@@ -30,6 +31,6 @@ function wrap(tag: string, inner: string): string {
   return inner === "" ? "" : `<${tag}>${inner}</${tag}>`;
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
-import { type CallAnswer, callPlatform, jsonOf } from "../wire/call.js";
+import { type CallAnswer, callPlatform, jsonOf, withoutMessage } from "../wire/call.js";
 import type { Credentials } from "./credentials.js";
 import { QqRefusal, refusalOf, saidIn, title } from "./qq-error.js";
 
@@ -112,11 +112,4 @@ function tokenIn(answer: CallAnswer): z.output<typeof tokenAnswer> {
   throw said === undefined || answer.status >= 500
     ? withoutMessage(refusalOf(answer, what))
     : new QqRefusal(said.code, said.said, what);
-}
-
-/** What fails before a message leaves has shown nothing. */
-export function withoutMessage(error: unknown): unknown {
-  if (!(error instanceof ChannelError) || error.outcome === "refused") return error;
-  const { retryable, retryAfterMs } = error;
-  return new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
 }

@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
-import { backoffMs } from "../../util/async/backoff.js";
-import { sleep } from "../../util/async/sleep.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 import { callPlatform, jsonOf, strangeError } from "../wire/call.js";
-import { isTokenTrouble, SlackRefusal, type TokenKey } from "./slack-error.js";
+import { SlackRefusal, type TokenKey } from "./slack-error.js";
 
 export interface SlackApiOptions {
   readonly botToken: string;
@@ -95,20 +93,5 @@ export class SlackApi {
 
   get bearer(): string {
     return `Bearer ${this.#tokens.botToken}`;
-  }
-}
-
-const retry = { firstMs: 500, longestMs: 30_000 };
-
-/** Asks again, later each time and not before Slack says so, while trying again can help. */
-export async function untilAnswered<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await ask();
-    } catch (error) {
-      const canHelp = error instanceof ChannelError && error.retryable && !isTokenTrouble(error);
-      if (!canHelp || signal.aborted) throw error;
-      await sleep(Math.max(backoffMs(failures, retry), error.retryAfterMs ?? 0), signal);
-    }
   }
 }

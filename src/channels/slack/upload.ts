@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Attachment } from "../../bus/messages.js";
 import { ChannelError } from "../../errors.js";
 import { readToSend } from "../../util/files/noted-file.js";
-import { callPlatform, statusError } from "../wire/call.js";
+import { callPlatform, statusError, withoutMessage } from "../wire/call.js";
 import { type SlackApi, title } from "./api.js";
 
 const place = z.looseObject({ upload_url: z.string(), file_id: z.string() });
@@ -27,7 +27,9 @@ export async function uploadFile(
 ): Promise<string> {
   const bytes = await readToSend(file);
   if (bytes.length === 0) throw new ChannelError(`The file ${file.filename} is empty, and Slack takes no empty files.`);
-  const id = await unseen(() => bring(api, file.filename, bytes, ms, signal));
+  const id = await bring(api, file.filename, bytes, ms, signal).catch((error: unknown) => {
+    throw withoutMessage(error);
+  });
   const args = { files: [{ id, title: file.filename }], channel_id: channel, thread_ts: thread };
   await api.call("files.completeUploadExternal", args, signal, { ms });
   return id;
@@ -42,15 +44,4 @@ async function bring(api: SlackApi, filename: string, bytes: Buffer, ms: number,
   const answer = await callPlatform({ title, url, method: "POST", headers, body, timeoutMs: ms }, signal);
   if (answer.status !== 200) throw statusError(title, answer);
   return id;
-}
-
-/** What fails here has shown nothing, however it failed. */
-async function unseen<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ChannelError) || error.outcome === "refused") throw error;
-    const { retryable, retryAfterMs } = error;
-    throw new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
-  }
 }

@@ -70,6 +70,13 @@ export function statusError(title: string, { status, headers }: CallAnswer, said
   });
 }
 
+/** The same failure of a call that shows nobody anything, however it ended: a login, an upload. */
+export function withoutMessage(error: unknown): unknown {
+  if (!(error instanceof ChannelError) || error.outcome === "refused") return error;
+  const { retryable, retryAfterMs } = error;
+  return new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
+}
+
 /**
  * An answer without the platform's own words, from a platform that has such words for each refusal: a server in between is
  * in trouble. What was to be sent waits, also with 403 and 404.

@@ -1,9 +1,12 @@
 import { ChannelError } from "../../errors.js";
 import { whyUnreached } from "../../util/text/why-unreached.js";
+import type { CallAnswer } from "./call.js";
+
+const largestRefusal = 64 * 1024;
 
 /**
  * Reads what `title`, a platform, keeps for a message. Stops behind `maxBytes`. The address may hold a key to the file: no
- * error repeats it.
+ * error repeats it. `toError`: what an answer means that is not the file; absent: its status says it.
  *
  * @throws {ChannelError}
  */
@@ -12,9 +15,12 @@ export async function download(
   address: string,
   maxBytes: number,
   init: RequestInit & { readonly signal: AbortSignal },
+  toError?: (answer: CallAnswer) => ChannelError,
 ): Promise<Uint8Array> {
   try {
-    const { ok, status, body } = await fetch(address, init);
+    const { ok, status, headers, body } = await fetch(address, init);
+    if (!ok && body !== null && toError !== undefined)
+      throw toError({ status, headers, body: await firstBytes(body, largestRefusal) });
     if (!ok || body === null) {
       await body?.cancel();
       // A key to a file may have run out; the next attempt asks for a new one.

@@ -60,8 +60,11 @@ export class LineSplitter {
   }
 
   #close(bytes: Uint8Array): string {
+    const isWhole = this.#open.length === 0;
     this.#keep(bytes);
-    const text = Buffer.concat(this.#open).toString("utf8");
+    // Most lines come in one piece, and need no copy.
+    const all = isWhole ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat(this.#open);
+    const text = all.toString("utf8");
     this.#open = [];
     this.#openBytes = 0;
     return text;

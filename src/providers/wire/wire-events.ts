@@ -11,31 +11,36 @@ export type WireEvent =
   /** `[DONE]`: the server says that nothing comes any more. */
   | { readonly kind: "done" };
 
+/** How a body goes on, once its first character has shown what it is. */
+interface Form {
+  read(piece: Uint8Array): Iterable<WireEvent>;
+  end(): Iterable<WireEvent>;
+}
+
 /**
- * Reads a body by what it looks like, because servers say wrong things of it: a stream of events, or one document.
+ * Reads a body by what it looks like, because servers say wrong things of it: a stream of events, or one document. Piece by piece and without
+ * a promise for each event: it is to be asked for all events of a piece before the next one is given to it. These throw
  *
- * @throws {TooLarge} as soon as more has come than is taken
- * @throws {SyntaxError} for JSON that is none
+ * - `TooLarge` as soon as more has come than is taken,
+ * - `SyntaxError` for JSON that is none.
  */
-export async function* readWire(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<WireEvent> {
-  const source = pieces[Symbol.asyncIterator]();
-  try {
-    const begin: Uint8Array[] = [];
-    let sign: string | undefined;
-    for (;;) {
-      const { value, done } = await source.next();
-      if (done === true) break;
-      begin.push(value);
-      sign = firstSign(value);
-      if (sign !== undefined) break;
-    }
+export class WireReader {
+  /** What came before the first sign. */
+  readonly #blank: Uint8Array[] = [];
+  #form: Form | undefined;
+
+  *read(piece: Uint8Array): Generator<WireEvent> {
+    if (this.#form !== undefined) return yield* this.#form.read(piece);
+    this.#blank.push(piece);
+    const sign = firstSign(piece);
     if (sign === undefined) return;
-    const all = joined(begin, source);
-    if (sign === "<") yield { kind: "page" };
-    else if (sign === "{" || sign === "[") yield* readDocument(all);
-    else yield* readStream(all);
-  } finally {
-    await source.return?.();
+    this.#form = sign === "<" ? page : sign === "{" || sign === "[" ? new DocumentForm() : new StreamForm();
+    for (const each of this.#blank) yield* this.#form.read(each);
+  }
+
+  /** No piece follows. */
+  end(): Iterable<WireEvent> {
+    return this.#form?.end() ?? [];
   }
 }
 
@@ -45,34 +50,41 @@ function firstSign(bytes: Uint8Array): string | undefined {
   return at < 0 ? undefined : String.fromCharCode(bytes[at] ?? 0);
 }
 
-async function* joined(begin: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* begin;
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+const page: Form = { read: () => [{ kind: "page" }], end: () => [] };
+
+class DocumentForm implements Form {
+  readonly #pieces: Uint8Array[] = [];
+  #bytes = 0;
+
+  read(piece: Uint8Array): Iterable<WireEvent> {
+    this.#bytes += piece.length;
+    if (this.#bytes > sizes.documentBytes) throw new TooLarge("one document", sizes.documentBytes);
+    this.#pieces.push(piece);
+    return [];
+  }
+
+  end(): Iterable<WireEvent> {
+    const text = new TextDecoder().decode(Buffer.concat(this.#pieces));
+    return [{ kind: "document", value: JSON.parse(withoutMark(text)) }];
+  }
 }
 
-async function* readDocument(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<WireEvent> {
-  const all: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of pieces) {
-    bytes += piece.length;
-    if (bytes > sizes.documentBytes) throw new TooLarge("one document", sizes.documentBytes);
-    all.push(piece);
-  }
-  yield { kind: "document", value: JSON.parse(withoutMark(new TextDecoder().decode(Buffer.concat(all)))) };
-}
+class StreamForm implements Form {
+  readonly #lines = new LineSplitter(sizes.lineBytes);
+  readonly #events = new EventReader();
+  #bytes = 0;
 
-async function* readStream(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<WireEvent> {
-  const lines = new LineSplitter(sizes.lineBytes);
-  const reader = new EventReader();
-  let bytes = 0;
-  for await (const piece of pieces) {
-    bytes += piece.length;
-    if (bytes > sizes.streamBytes) throw new TooLarge("one stream", sizes.streamBytes);
-    for (const line of lines.push(piece)) yield* reader.read(line);
+  *read(piece: Uint8Array): Generator<WireEvent> {
+    this.#bytes += piece.length;
+    if (this.#bytes > sizes.streamBytes) throw new TooLarge("one stream", sizes.streamBytes);
+    for (const line of this.#lines.push(piece)) yield* this.#events.read(line);
   }
-  yield* reader.read(lines.end());
-  // Some servers leave out the blank line behind the last event.
-  yield* reader.read("");
+
+  *end(): Generator<WireEvent> {
+    yield* this.#events.read(this.#lines.end());
+    // Some servers leave out the blank line behind the last event.
+    yield* this.#events.read("");
+  }
 }
 
 /** Puts the lines of an event stream together. See https://html.spec.whatwg.org/multipage/server-sent-events.html */

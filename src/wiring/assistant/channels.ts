@@ -119,6 +119,7 @@ function contextsOf(
     cursor: (cursor) => engine.cursor(cursor),
     actsAtOnce: (message) => intake.actsAtOnce(name, message),
     press: (press) => intake.press(name, press),
+    mayTalk: (senderId, groupId) => intake.mayTalk(name, senderId, groupId),
     records: records.of(name),
     commands: commandMenu,
     ...(http === false ? {} : { webhooks }),

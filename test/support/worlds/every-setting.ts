@@ -23,6 +23,14 @@ export function wholeConfig(apiBase: string, home: string): JsonObject {
       telegram: { enabled: true, token: "4242:every-key", apiRoot: nowhere, webhook: { secret } },
       discord: { enabled: true, token: "discord-every-key", apiRoot: nowhere },
       slack: { enabled: true, botToken: "xoxb-every-key", appToken: "xapp-every-key", apiRoot: nowhere },
+      matrix: {
+        enabled: true,
+        homeserver: nowhere,
+        accessToken: "syt-every-key",
+        userId: "@a:example.org",
+        password: "secret-0123",
+      },
+      feishu: { enabled: true, appId: "cli_a1b2c3d4e5f60718", appSecret: "secret-0123", apiRoot: nowhere },
       qq: { enabled: true, appId: "102000001", appSecret: "secret-0123", apiRoot: nowhere, tokenRoot: nowhere },
       whatsapp: { enabled: true, bridgeUrl: "ws://127.0.0.1:9" },
       "whatsapp-business": {
@@ -33,6 +41,7 @@ export function wholeConfig(apiBase: string, home: string): JsonObject {
         verifyToken: "secret-0123",
         apiRoot: nowhere,
       },
+      xmpp: { enabled: true, jid: "a@example.org", password: "secret-0123", service: "xmpp://127.0.0.1:9" },
       websocket: { enabled: true, port: 0 },
       email: {
         enabled: true,

@@ -72,7 +72,7 @@ export const nanobotHome = {
     providers: { anthropic: { api_key: "sk-nano", api_base: null }, openai: { apiKey: "sk-other" } },
     channels: {
       telegram: { enabled: true, token: "2:nano", allow_from: ["77|ada", "grace"], reply_to_message: true },
-      feishu: { enabled: true, app_id: "x" },
+      dingtalk: { enabled: true, client_id: "x" },
       email: { enabled: true, imap_host: "imap.test", imap_use_ssl: true, allow_from: ["ada@example.org"] },
     },
     tools: {
@@ -102,7 +102,7 @@ export const nanobotHome = {
         name: "walk",
         enabled: false,
         schedule: { kind: "every", everyMs: 3_600_000 },
-        payload: { kind: "agent_turn", message: "Walk the dog", deliver: true, channel: "feishu", to: "ou_1" },
+        payload: { kind: "agent_turn", message: "Walk the dog", deliver: true, channel: "dingtalk", to: "1" },
       },
       { id: "a2", name: "bad", schedule: { kind: "sometimes" }, payload: { message: "x" } },
     ],

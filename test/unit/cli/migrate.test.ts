@@ -128,7 +128,14 @@ describe("migrate", () => {
     const problems = first.flatMap((one) => one.problems.map(({ what, why }) => `${what}: ${why}`)).join("\n");
     for (const told of [/channels\.mattermost/, /broken\.json: it is not JSON/, /job past: its time has passed/])
       assert.match(problems, told);
-    for (const told of [/channels\.feishu/, /grace/, /empty\.jsonl/, /job bad/, /openai-codex:me/, /channels\.signal/])
+    for (const told of [
+      /channels\.dingtalk/,
+      /grace/,
+      /empty\.jsonl/,
+      /job bad/,
+      /openai-codex:me/,
+      /channels\.signal/,
+    ])
       assert.match(problems, told);
     const remarks = first.flatMap(({ steps }) => steps.map(({ remark }) => remark ?? "")).join("\n");
     assert.match(remarks, /tools never ask, as before/);

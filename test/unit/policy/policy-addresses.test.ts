@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAddressPolicy, isPublic } from "../../../src/policy/locations/addresses.js";
+import { createAddressPolicy } from "../../../src/policy/locations/addresses.js";
 import { createEgress, EgressError } from "../../../src/policy/locations/egress.js";
 import { portOf, toWebAddress } from "../../../src/tools/web/request.js";
+import { isPublic } from "../../../src/util/network/public-address.js";
 
 /** Written down once more, with the first and last address of each network and its public neighbours. */
 const closed: readonly string[] = [

@@ -4,8 +4,8 @@ import type { Logger } from "../../../log.js";
 import { InOrder } from "../../../util/async/in-order.js";
 import type { ChannelContext, ReceivedMessage } from "../../channel.js";
 import type { Inbox, Taken } from "../../intake/inbox.js";
+import { untilAnswered } from "../../wire/until-answered.js";
 import type { Account, Bot } from "../account.js";
-import { untilAnswered } from "../api.js";
 import { toFile } from "../files.js";
 import {
   isAddressed,
@@ -19,7 +19,7 @@ import {
   whereOf,
 } from "../message.js";
 import { keyOf } from "../places.js";
-import { codeOf } from "../slack-error.js";
+import { codeOf, isTokenTrouble } from "../slack-error.js";
 import type { Talk } from "./event.js";
 import { readAfter, readRoot } from "./history.js";
 
@@ -271,7 +271,8 @@ export class Intake {
   async #missedIn(where: Where, after: string): Promise<readonly SlackMessage[]> {
     const { account, bot, log } = this.#options;
     try {
-      return await untilAnswered(() => readAfter(account.api, where, after, this.#signal), this.#signal);
+      const read = () => readAfter(account.api, where, after, this.#signal);
+      return await untilAnswered(read, this.#signal, isTokenTrouble);
     } catch (error) {
       if (this.#signal.aborted) throw error;
       // Or the bot may not look any more, which can change.

@@ -60,6 +60,8 @@ export interface ChannelHarness extends AsyncDisposable {
   /** Two conversations beside each other in the first person's chat, where the platform has such a thing. */
   readonly threads?: readonly [string, string];
   readonly hasVoice: boolean;
+  /** A file is always a message of its own: what is said about it comes in another. */
+  readonly filesAlone?: boolean;
   /** What a message answers is only in its text: nobody vouches for whose words those were. */
   readonly quotesInText?: boolean;
   /** False: nothing says which message is answered. */

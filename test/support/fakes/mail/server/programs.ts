@@ -33,8 +33,7 @@ export class Programs {
 
   /** @throws when one has ended by itself */
   assertRunning(): void {
-    if (this.#children.some(({ exitCode }) => exitCode !== null))
-      throw new Error(`a mail server ended:\n${this.#said}`);
+    if (this.#children.some(({ exitCode }) => exitCode !== null)) throw new Error(`a server ended:\n${this.#said}`);
   }
 
   async stop(): Promise<void> {
@@ -50,7 +49,7 @@ export class Programs {
 }
 
 /** On Linux a server ends with the test that started it, however that ends. */
-function dyingWithUs(file: string, args: readonly string[]): readonly [string, readonly string[]] {
+export function dyingWithUs(file: string, args: readonly string[]): readonly [string, readonly string[]] {
   const setpriv = findProgram("setpriv");
   return process.platform !== "linux" || setpriv === undefined
     ? [file, args]

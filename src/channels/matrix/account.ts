@@ -1,0 +1,112 @@
+import { z } from "zod";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import type { ChannelRecords } from "../channel.js";
+import { MatrixApi, part } from "./api.js";
+import { type Credentials, Login } from "./kept/login.js";
+import { Questions } from "./kept/questions.js";
+import { Rooms } from "./kept/rooms.js";
+import { Threads } from "./kept/threads.js";
+
+const identity = z.looseObject({ user_id: z.string().startsWith("@") });
+const profile = z.looseObject({ displayname: z.string().nullish() });
+const limits = z.looseObject({ "m.upload.size": z.number().positive().nullish() });
+const directs = z.record(z.string(), z.array(z.string())).catch({});
+const created = z.looseObject({ room_id: z.string() });
+
+/** The bot itself. */
+export interface Bot {
+  readonly id: string;
+  /** As people see it. */
+  readonly name: string | undefined;
+  readonly rooms: Rooms;
+  readonly threads: Threads;
+  readonly questions: Questions;
+}
+
+/** The bot's account at its homeserver: its API, who it is, and its rooms. Outlives a run. */
+export class Account {
+  readonly api: MatrixApi;
+  readonly #records: ChannelRecords | undefined;
+  readonly #log: Logger | undefined;
+  #bot: Bot | undefined;
+  /** The largest file that the homeserver takes, where it says so. */
+  maxUpload: number | undefined;
+
+  constructor(credentials: Credentials, records: ChannelRecords | undefined, log?: Logger) {
+    this.api = new MatrixApi(credentials.homeserver, new Login(credentials, records));
+    this.#records = records;
+    this.#log = log;
+  }
+
+  /** @throws {ChannelError} */
+  async identify(signal: AbortSignal): Promise<Bot> {
+    if (this.#bot !== undefined) return this.#bot;
+    const path = "/client/v3/account/whoami";
+    const { user_id: id } = identity.parse(await this.api.call({ path, what: "the login" }, signal));
+    const name = await this.#optional(
+      async () => profile.parse(await this.api.call(named(id), signal)).displayname ?? undefined,
+    );
+    this.maxUpload = await this.#optional(async () => {
+      const call = { path: "/client/v1/media/config", what: "the limits of files" };
+      return limits.parse(await this.api.call(call, signal))["m.upload.size"] ?? undefined;
+    });
+    // Another call may have been faster.
+    const records = this.#records;
+    this.#bot ??= {
+      id,
+      name,
+      rooms: new Rooms(id, records),
+      threads: new Threads(id, records),
+      questions: new Questions(id, records),
+    };
+    return this.#bot;
+  }
+
+  /**
+   * The room of a chat as it is today: of a person's id it is the direct chat with them, which is made where there is none.
+   *
+   * @throws {ChannelError}
+   */
+  async roomOf(chatId: string, signal: AbortSignal): Promise<string> {
+    const { id, rooms } = await this.identify(signal);
+    if (!chatId.startsWith("@")) return rooms.current(chatId);
+    const known = rooms.directOf(chatId);
+    if (known !== undefined) return known;
+    const path = `/client/v3/user/${part(id)}/account_data/m.direct`;
+    const listed = directs.parse(
+      await this.api.call({ path, what: "the list of direct chats" }, signal).catch(orNothing),
+    );
+    const [old] = listed[chatId] ?? [];
+    const room = old ?? (await this.#create(chatId, signal));
+    if (old === undefined) {
+      const body = { ...listed, [chatId]: [room] };
+      await this.api.call({ method: "PUT", path, body, what: "the list of direct chats" }, signal).catch(orNothing);
+    }
+    rooms.noteDirect(chatId, room);
+    return room;
+  }
+
+  async #create(person: string, signal: AbortSignal): Promise<string> {
+    const body = { preset: "trusted_private_chat", is_direct: true, invite: [person] };
+    const call = { method: "POST", path: "/client/v3/createRoom", body, what: "a new direct chat" } as const;
+    return created.parse(await this.api.call(call, signal)).room_id;
+  }
+
+  async #optional<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await ask();
+    } catch (error) {
+      this.#log?.debug("the homeserver does not say everything about the bot", { error: messageOf(error) });
+      return undefined;
+    }
+  }
+}
+
+function named(id: string) {
+  return { path: `/client/v3/profile/${part(id)}`, what: "the bot's profile" };
+}
+
+function orNothing(): unknown {
+  return {};
+}

@@ -1,0 +1,72 @@
+import { isLoopback } from "../../util/loopback.js";
+import type { Platform } from "../platform.js";
+import { type MatrixSection, matrix, matrixLabels, matrixMeanings } from "./section.js";
+import { matrixImports, matrixSetUp, personId } from "./set-up.js";
+
+export const matrixPlatform: Platform<MatrixSection> = {
+  words: { title: { en: "Matrix", zh: "Matrix" }, labels: matrixLabels, meanings: matrixMeanings },
+
+  section: matrix,
+
+  guarded: ["homeserver"],
+
+  lacks({ homeserver, accessToken, userId, password }) {
+    if (homeserver === undefined) return "channels.matrix is enabled but has no homeserver";
+    if (accessToken !== undefined || (userId !== undefined && password !== undefined)) return undefined;
+    return "channels.matrix is enabled but has no accessToken, and not both userId and password";
+  },
+
+  shape: async () => (await import("./shape.js")).matrixShape,
+
+  async open(section, { context, log }) {
+    const { homeserver, accessToken, userId, password, invites } = section;
+    if (homeserver === undefined) return {};
+    const { MatrixChannel } = await import("./matrix.js");
+    const takesAll = invites === "everyone";
+    return {
+      channel: new MatrixChannel({ homeserver, accessToken, userId, password, takesAll, log }, context),
+      problems: strangeIds(section).map((id) => `channels.matrix.allowFrom: ${id} ${notAnId}`),
+    };
+  },
+
+  async logIn({ homeserver = "", accessToken, userId, password }, _scope, signal) {
+    const { logIn } = await import("./log-in.js");
+    return await logIn({ homeserver, accessToken, userId, password }, signal);
+  },
+
+  checkup: {
+    risks: (section) => [
+      ...strangeIds(section).map((id) => ({
+        about: "people" as const,
+        level: "warn" as const,
+        found: `channels.matrix.allowFrom: ${id} ${notAnId}`,
+        todo: "Write the whole id, such as @ann:example.org",
+      })),
+      ...(section.homeserver?.startsWith("http://") === true && !isNear(section.homeserver)
+        ? [
+            {
+              about: "access" as const,
+              level: "fail" as const,
+              found: "channels.matrix.homeserver begins with http://: the access token is sent without encryption",
+              todo: "Use the address that begins with https://",
+            },
+          ]
+        : []),
+    ],
+  },
+
+  setUp: matrixSetUp,
+
+  imports: matrixImports,
+};
+
+const notAnId = "is not a Matrix id, so nobody is recognised by it.";
+
+function strangeIds({ allowFrom }: Pick<MatrixSection, "allowFrom">): readonly string[] {
+  return allowFrom.filter((id) => id !== "*" && !personId.test(id));
+}
+
+/** On this machine, where nobody reads along. */
+function isNear(address: string): boolean {
+  return URL.canParse(address) && isLoopback(new URL(address).hostname);
+}

@@ -1,0 +1,32 @@
+import type { Platform } from "../platform.js";
+import { type XmppSection, xmpp, xmppLabels, xmppMeanings } from "./section.js";
+import { xmppImports, xmppSetUp } from "./set-up.js";
+
+export const xmppPlatform: Platform<XmppSection> = {
+  words: { title: { en: "XMPP", zh: "XMPP" }, labels: xmppLabels, meanings: xmppMeanings },
+
+  section: xmpp,
+
+  lacks({ jid, password }) {
+    if (jid === undefined) return "channels.xmpp is enabled but has no jid";
+    return password === undefined ? "channels.xmpp is enabled but has no password" : undefined;
+  },
+
+  shape: async () => (await import("./shape.js")).xmppShape,
+
+  async open({ jid, password, service, rooms, nick, allowFrom }, { context, log }) {
+    if (jid === undefined || password === undefined) return {};
+    const { XmppChannel } = await import("./xmpp.js");
+    const login = { jid, password, service };
+    return { channel: new XmppChannel({ login, rooms, nick, allowFrom, log }, context) };
+  },
+
+  async logIn({ jid = "", password = "", service }, _scope, signal) {
+    const { tryLogin } = await import("./try-login.js");
+    return await tryLogin({ jid, password, service }, signal);
+  },
+
+  setUp: xmppSetUp,
+
+  imports: xmppImports,
+};

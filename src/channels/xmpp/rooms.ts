@@ -1,0 +1,229 @@
+import { z } from "zod";
+import { ChannelError } from "../../errors.js";
+import type { Logger } from "../../log.js";
+import { createGate } from "../../util/async/gate.js";
+import { within } from "../../util/async/within.js";
+import { newId } from "../../util/ids.js";
+import type { ChannelRecords } from "../channel.js";
+import { bareOf, jidIn, resourceOf } from "./jid.js";
+import { ns } from "./namespaces.js";
+import { featuresOf } from "./stream/disco.js";
+import type { Session } from "./stream/session.js";
+import { type Xml, xml } from "./stream/xml.js";
+import { StanzaError, stanzaErrorIn, toChannelError } from "./xmpp-error.js";
+
+/** Somebody in a room, from when they come until they go. */
+interface Occupant {
+  /** Their address, where the room shows it. */
+  readonly jid: string | undefined;
+  /** Made up here: the next who takes the nick is somebody else. */
+  readonly token: string;
+}
+
+/** A room that the bot is in. */
+export interface Room {
+  readonly jid: string;
+  readonly nick: string;
+  readonly hasArchive: boolean;
+  /** Everybody sees the addresses of everybody. */
+  readonly showsAddresses: boolean;
+  /** Its word on who is the same person (XEP-0421), which nobody else can write. */
+  readonly hasOccupantIds: boolean;
+  readonly occupants: Map<string, Occupant>;
+}
+
+export interface RoomsOptions {
+  /** From the config. */
+  readonly rooms: readonly string[];
+  readonly nick: string;
+  readonly records: ChannelRecords;
+  readonly joinMs?: number | undefined;
+  readonly log: Logger;
+}
+
+const defaultJoinMs = 20_000;
+const mostNicks = 3;
+const invited = z.object({ password: z.string().optional() });
+const prefix = "room ";
+
+interface Joining {
+  readonly occupants: Map<string, Occupant>;
+  readonly nick: string;
+  readonly settle: (presence: Xml) => void;
+}
+
+/** The rooms of the account in one session: who is in them, and that the bot is. */
+export class Rooms {
+  readonly #options: RoomsOptions;
+  readonly #session: Session;
+  readonly #joined = new Map<string, Room>();
+  readonly #joining = new Map<string, Joining>();
+  readonly #entering = new Map<string, Promise<Room>>();
+  /** Rooms that do not want the bot, and what they said. */
+  readonly #closed = new Map<string, ChannelError>();
+
+  constructor(session: Session, options: RoomsOptions) {
+    this.#session = session;
+    this.#options = options;
+  }
+
+  /** Those of the config, and those that the bot was invited to. */
+  get wanted(): readonly string[] {
+    const kept = this.#options.records
+      .list()
+      .flatMap(({ id }) => (id.startsWith(prefix) ? [id.slice(prefix.length)] : []));
+    const named = this.#options.rooms.flatMap((room) => jidIn(room) ?? []);
+    return [...new Set([...named, ...kept])];
+  }
+
+  get joined(): readonly Room[] {
+    return [...this.#joined.values()];
+  }
+
+  isRoom(jid: string): boolean {
+    return this.#joined.has(jid) || this.#closed.has(jid) || this.#joining.has(jid) || this.wanted.includes(jid);
+  }
+
+  room(jid: string): Room | undefined {
+    return this.#joined.get(jid);
+  }
+
+  /** Why the bot may not be there any more. */
+  whyClosed(jid: string): ChannelError | undefined {
+    return this.#closed.get(jid);
+  }
+
+  /** The bot was invited by somebody who may do that: also after a restart it is there. */
+  async accept(jid: string, password: string | undefined): Promise<void> {
+    this.#closed.delete(jid);
+    await this.#options.records.put(prefix + jid, password === undefined ? {} : { password });
+  }
+
+  /** Resolves once the bot is in it. @throws {ChannelError} */
+  async join(jid: string, signal: AbortSignal): Promise<Room> {
+    const known = this.#joined.get(jid);
+    if (known !== undefined) return known;
+    const entering = this.#entering.get(jid) ?? this.#begin(jid).finally(() => this.#entering.delete(jid));
+    this.#entering.set(jid, entering);
+    return await within(entering, { signal });
+  }
+
+  async #begin(jid: string): Promise<Room> {
+    const { signal } = new AbortController();
+    const features = await featuresOf(this.#session, jid, signal);
+    const { nick, occupants } = await this.#enter(jid, signal);
+    const room: Room = {
+      jid,
+      nick,
+      occupants,
+      hasArchive: features.has(ns.archive),
+      showsAddresses: features.has("muc_nonanonymous"),
+      hasOccupantIds: features.has(ns.occupant),
+    };
+    this.#joined.set(jid, room);
+    this.#closed.delete(jid);
+    return room;
+  }
+
+  /** Whether the room still has the bot in it (XEP-0410). */
+  async isThere({ jid, nick }: Room, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#session.ask("get", `${jid}/${nick}`, xml("ping", ns.ping), signal);
+      return true;
+    } catch (error) {
+      // What the bot's own connection cannot answer has come through the room.
+      const isIn =
+        error instanceof StanzaError && /^(service-unavailable|feature-not-implemented)$/.test(error.condition);
+      const isUnclear = !(error instanceof StanzaError) || /^remote-server-/.test(error.condition);
+      if (!isIn && !isUnclear) this.#joined.delete(jid);
+      return isIn || isUnclear;
+    }
+  }
+
+  take(presence: Xml): void {
+    const from = presence.attribute("from") ?? "";
+    const jid = bareOf(from);
+    const nick = resourceOf(from) ?? "";
+    const joining = this.#joining.get(jid);
+    const type = presence.attribute("type");
+    if (type === "error") {
+      joining?.settle(presence);
+      return;
+    }
+    const occupants = joining?.occupants ?? this.#joined.get(jid)?.occupants;
+    if (occupants === undefined) return;
+    const about = presence.child("x", ns.roomUser);
+    const statuses = about?.all("status", ns.roomUser).map((status) => status.attribute("code")) ?? [];
+    const isMe = statuses.includes("110") || nick === (joining?.nick ?? this.#joined.get(jid)?.nick);
+    if (type === "unavailable") {
+      occupants.delete(nick);
+      if (isMe && joining === undefined) this.#leave(jid, statuses, about);
+      return;
+    }
+    const real = about?.child("item", ns.roomUser)?.attribute("jid");
+    const before = occupants.get(nick);
+    const known = real === undefined ? undefined : bareOf(real);
+    occupants.set(nick, { jid: known, token: before?.jid === known ? (before?.token ?? newId("occ")) : newId("occ") });
+    if (isMe) joining?.settle(presence);
+  }
+
+  #leave(jid: string, statuses: readonly (string | undefined)[], about: Xml | undefined): void {
+    this.#joined.delete(jid);
+    const { log } = this.#options;
+    const isDestroyed = about?.child("destroy", ns.roomUser) !== undefined;
+    const why = isDestroyed
+      ? "was destroyed"
+      : statuses.includes("301")
+        ? "has banned the bot"
+        : statuses.includes("307")
+          ? "has thrown the bot out"
+          : statuses.some((code) => code === "321" || code === "322")
+            ? "takes only its members now"
+            : undefined;
+    if (why === undefined) return;
+    log.warn("an XMPP room does not have the bot any more", { room: jid, why });
+    this.#closed.set(jid, new ChannelError(`The room ${jid} ${why}.`, { isChatClosed: true }));
+  }
+
+  async #enter(jid: string, signal: AbortSignal): Promise<Pick<Room, "nick" | "occupants">> {
+    for (let attempt = 0; ; attempt += 1) {
+      const nick = this.#options.nick + "_".repeat(attempt);
+      const occupants = new Map<string, Occupant>();
+      const answer = await this.#ask(jid, nick, occupants, signal);
+      if (answer.attribute("type") !== "error") {
+        // A server may give another nick.
+        return { nick: resourceOf(answer.attribute("from") ?? "") ?? nick, occupants };
+      }
+      const error = stanzaErrorIn(answer);
+      if (error.condition === "conflict" && attempt < mostNicks) continue;
+      const failure = toChannelError(error, `Entering the room ${jid}`, true);
+      if (failure.isChatClosed) this.#closed.set(jid, failure);
+      throw failure;
+    }
+  }
+
+  async #ask(jid: string, nick: string, occupants: Map<string, Occupant>, signal: AbortSignal): Promise<Xml> {
+    const gate = createGate();
+    const came: { presence?: Xml } = {};
+    const settle = (presence: Xml): void => {
+      came.presence = presence;
+      gate.open();
+    };
+    this.#joining.set(jid, { occupants, nick, settle });
+    try {
+      const password = invited.safeParse(this.#options.records.get(prefix + jid)).data?.password;
+      const wish = [
+        xml("history", ns.room, { maxstanzas: "0" }),
+        ...(password === undefined ? [] : [xml("password", ns.room, {}, password)]),
+      ];
+      this.#session.send(xml("presence", ns.client, { to: `${jid}/${nick}` }, xml("x", ns.room, {}, ...wish)));
+      const late = () => new ChannelError(`The room ${jid} does not answer.`, { retryable: true });
+      const lost = this.#session.closed.then((error) => Promise.reject(error));
+      await within(Promise.race([gate.opened, lost]), { ms: this.#options.joinMs ?? defaultJoinMs, signal, late });
+    } finally {
+      this.#joining.delete(jid);
+    }
+    if (came.presence === undefined) throw new ChannelError(`The room ${jid} does not answer.`, { retryable: true });
+    return came.presence;
+  }
+}
