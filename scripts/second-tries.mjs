@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 
 /** Files that are run again; when more fail, it is no matter of a busy machine. */
-const most = 3;
+const most = 6;
 /** Before the file's name in what a process of tests says first. */
 export const fileMark = "The tests of the file ";
 /** What the runner tells at once, in no order of files. */

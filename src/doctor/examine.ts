@@ -1,8 +1,8 @@
 import { faultSentence } from "../config/faults/fault.js";
-import { messageOf } from "../errors.js";
 import { createMask } from "../log/mask.js";
 import { linked } from "../util/async/linked.js";
 import { within } from "../util/async/within.js";
+import { reasonOf } from "../util/files/system-fault.js";
 import type { Check, Finding, Fix, Level, World } from "./check.js";
 
 /** A finding as people and scripts see it: without secrets. */
@@ -61,7 +61,7 @@ async function look(check: Check, world: World, parent: AbortSignal): Promise<re
     return await within(check.run(world, scope.signal), { ms, signal: parent, late });
   } catch (error) {
     parent.throwIfAborted();
-    return [{ level: "fail", found: `This could not be checked: ${messageOf(error)}` }];
+    return [{ level: "fail", found: `This could not be checked: ${reasonOf(error)}` }];
   } finally {
     scope.abort();
   }
@@ -72,7 +72,7 @@ async function mend({ does, apply }: Fix): Promise<{ readonly isDone: boolean; r
     await apply();
     return { isDone: true, text: does };
   } catch (error) {
-    return { isDone: false, text: `${does} failed: ${messageOf(error)}` };
+    return { isDone: false, text: `${does} failed: ${reasonOf(error)}` };
   }
 }
 

@@ -8,6 +8,8 @@ export interface ProviderAnswer {
   readonly name: string;
   /** Absent: it has no address, or lacks a key. */
   readonly isUsable: boolean;
+  /** A server of one's own may do without. */
+  readonly hasKey?: boolean;
   readonly models?: readonly string[];
   readonly error?: string;
   /** Of HTTP; absent where no answer came. */
@@ -40,6 +42,7 @@ export class ProviderAnswers {
     const settings = this.#providers[name];
     const usable = settings && toUsable(name, settings);
     if (usable === undefined) return { name, isUsable: false };
+    const asked = { name, isUsable: true, hasKey: usable.apiKey !== undefined };
     let seen: { status?: number; skewMs?: number } = {};
     const askedAt = this.#now();
     const onAnswer = ({ status, headers }: Response): void => {
@@ -50,9 +53,9 @@ export class ProviderAnswers {
     };
     try {
       const models = await listModels(usable, signal, onAnswer);
-      return { name, isUsable: true, models: models.map(({ id }) => id), ...seen };
+      return { ...asked, models: models.map(({ id }) => id), ...seen };
     } catch (error) {
-      return { name, isUsable: true, error: messageOf(error), ...seen };
+      return { ...asked, error: messageOf(error), ...seen };
     }
   }
 }

@@ -3,13 +3,19 @@ import type { EventOf } from "../events/event.js";
 import type { Logger } from "../log.js";
 import type { Reactor } from "./reactor.js";
 
+export interface LogReactorOptions {
+  readonly log: Logger;
+  /** What runs is one command, which nobody takes for a gateway. */
+  readonly isCommand?: boolean;
+}
+
 /** One short line for each turn that ends, each failure, and each change of a connection. Never what people wrote. */
-export function createLogReactor({ log }: { readonly log: Logger }): Reactor {
+export function createLogReactor({ log, isCommand = false }: LogReactorOptions): Reactor {
   let undo: readonly Unsubscribe[] = [];
   return {
     name: "log",
     start(bus) {
-      undo = listen(bus, log);
+      undo = listen(bus, log, isCommand);
     },
     stop() {
       for (const stop of undo) stop();
@@ -18,7 +24,7 @@ export function createLogReactor({ log }: { readonly log: Logger }): Reactor {
   };
 }
 
-function listen(bus: EventConsumer, log: Logger): readonly Unsubscribe[] {
+function listen(bus: EventConsumer, log: Logger, isCommand: boolean): readonly Unsubscribe[] {
   return [
     bus.on("turn_execution_complete", (event) => {
       const { stop_reason, iterations, duration_ms, usage, tool_calls, cost_usd } = event.payload;
@@ -53,7 +59,7 @@ function listen(bus: EventConsumer, log: Logger): readonly Unsubscribe[] {
       log[recoverable ? "warn" : "error"]("An error occurred", fields);
     }),
     bus.on("gateway_state_changed", ({ payload: { to, version } }) => {
-      if (to === "ready") log.info("The gateway is ready", { version });
+      if (to === "ready" && !isCommand) log.info("The gateway is ready", { version });
       else log.debug(`The gateway is ${to}`);
     }),
     bus.on("llm_retry_scheduled", (event) => {

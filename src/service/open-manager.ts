@@ -13,17 +13,19 @@ export interface ManagerOptions {
   readonly homedir: string;
   readonly user: string;
   readonly uid: number;
+  /** What cron can run where there is no manager of services. Default: `maxclaw gateway`. */
+  readonly startLine?: string | undefined;
   /** Default: this one. */
   readonly platform?: NodeJS.Platform | undefined;
 }
 
 /** What keeps services on this system. @throws {ServiceError} where that is nothing we know */
 export function openManager(options: ManagerOptions): ServiceManager {
-  const { scope, name, run, env, homedir, user, uid, platform = process.platform } = options;
+  const { scope, name, run, env, homedir, user, uid, startLine, platform = process.platform } = options;
   switch (platform) {
     case "linux": {
       const configFolder = env.XDG_CONFIG_HOME || join(homedir, ".config");
-      return new Systemd({ scope, name, run, configFolder, user });
+      return new Systemd({ scope, name, run, configFolder, user, startLine });
     }
     case "darwin":
       if (scope === "system")

@@ -33,6 +33,8 @@ export interface SystemdOptions {
   readonly systemFolder?: string | undefined;
   /** The account whose session this is. */
   readonly user: string;
+  /** What cron can run where there is no systemd. Default: `maxclaw gateway`. */
+  readonly startLine?: string | undefined;
   /** What is there while systemd runs the machine: see sd_booted(3). */
   readonly bootMark?: string | undefined;
 }
@@ -46,6 +48,7 @@ export class Systemd implements ServiceManager {
   readonly #run: RunProgram;
   readonly #user: string;
   readonly #bootMark: string;
+  readonly #startLine: string;
 
   constructor({
     scope,
@@ -55,12 +58,14 @@ export class Systemd implements ServiceManager {
     user,
     systemFolder = "/etc/systemd/system",
     bootMark = "/run/systemd/system",
+    startLine = "maxclaw gateway",
   }: SystemdOptions) {
     this.scope = scope;
     this.#unit = `${name}.service`;
     this.#run = run;
     this.#user = user;
     this.#bootMark = bootMark;
+    this.#startLine = startLine;
     this.file = join(scope === "user" ? join(configFolder, "systemd", "user") : systemFolder, this.#unit);
   }
 
@@ -187,7 +192,7 @@ export class Systemd implements ServiceManager {
   }
 
   async #whyNot(asked: ProgramResult | undefined, wanted: Wanted): Promise<string> {
-    const otherwise = adviceFor(wanted, (await this.#text()) === undefined ? undefined : this.file);
+    const otherwise = adviceFor(wanted, (await this.#text()) === undefined ? undefined : this.file, this.#startLine);
     if (asked === undefined) return `There is no systemd on this machine (no program systemctl). ${otherwise}`;
     if (!existsSync(this.#bootMark)) return `systemd does not run on this machine. ${otherwise}`;
     const said = saidBy(asked);
@@ -242,10 +247,10 @@ function failureOf(of: (key: string) => string): readonly string[] {
 /** What somebody who finds no systemd was about to do. */
 type Wanted = "start" | "stop" | "remove";
 
-function adviceFor(wanted: Wanted, file: string | undefined): string {
+function adviceFor(wanted: Wanted, file: string | undefined, startLine: string): string {
   switch (wanted) {
     case "start":
-      return "Let something else start the gateway, e.g. a container, or cron with this line: @reboot maxclaw gateway";
+      return `Let something else start the gateway, e.g. a container, or cron (crontab -e) with this line: @reboot ${startLine}`;
     case "stop":
       return "A gateway that runs is stopped where it was started, or by: kill PID. Its pid: maxclaw status";
     case "remove":

@@ -85,7 +85,11 @@ export default defineConfig({
     // Of the libraries that are in it, as their authors ask.
     license: { fileName: "licences.md" },
     reportCompressedSize: false,
-    // One script before the first picture, and not one for each part that a pane uses too.
-    rollupOptions: { output: { codeSplitting: { groups: [{ name: "start", tags: ["$initial"] }] } } },
+    rolldownOptions: {
+      // One script before the first picture, and not one for each part that a pane uses too.
+      output: { codeSplitting: { groups: [{ name: "start", tags: ["$initial"] }] } },
+      // On a slow machine the first build would warn of how long each plugin takes.
+      checks: { pluginTimings: false },
+    },
   },
 });

@@ -5,6 +5,7 @@ import { thisAccount } from "../../service/account.js";
 import { ServiceError, type ServiceManager } from "../../service/manager.js";
 import { openManager, withRuntimeFolder } from "../../service/open-manager.js";
 import { createRunProgram, type RunProgram } from "../../service/programs.js";
+import { startLine } from "../../service/start-line.js";
 import { type CommandContext, openContext } from "../context.js";
 import { CommandError, exitCodes } from "../exit.js";
 import { harmless, print, printJson, printNote } from "../text/output.js";
@@ -118,7 +119,8 @@ function open({ system, name }: ServiceFlags): { readonly manager: ServiceManage
   const run = createRunProgram(withRuntimeFolder(env, account.uid), new AbortController().signal);
   const scope = system === true ? "system" : "user";
   try {
-    return { manager: openManager({ scope, name, run, env, ...account }), run };
+    const line = startLine(env, process.argv[1]);
+    return { manager: openManager({ scope, name, run, env, startLine: line, ...account }), run };
   } catch (error) {
     throw toCommandError(error);
   }

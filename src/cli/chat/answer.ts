@@ -93,7 +93,10 @@ export async function ask(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ConnectionLost)) throw error;
-      if (lostAt === undefined && isAccepted) listener.onNotice("The gateway went away; waiting for it to come back …");
+      if (lostAt === undefined && isAccepted)
+        listener.onNotice(
+          "The gateway went away; your message is stored. Waiting up to a minute for it to come back …",
+        );
       lostAt ??= Date.now();
       if (!isAccepted || Date.now() - lostAt > awayMs)
         throw new CommandError(lostSentence(error, isAccepted, question));

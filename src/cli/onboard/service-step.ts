@@ -3,6 +3,7 @@ import { thisAccount } from "../../service/account.js";
 import type { ServiceManager } from "../../service/manager.js";
 import { openManager, withRuntimeFolder } from "../../service/open-manager.js";
 import { createRunProgram } from "../../service/programs.js";
+import { startLine } from "../../service/start-line.js";
 import { install } from "../care/service-actions.js";
 import { report, type Setup } from "./setup.js";
 
@@ -53,5 +54,6 @@ function openUserManager(signal: AbortSignal): ServiceManager {
   const { env } = process;
   const account = thisAccount(env);
   const run = createRunProgram(withRuntimeFolder(env, account.uid), signal);
-  return openManager({ scope: "user", name, run, env, ...account });
+  const line = startLine(env, process.argv[1]);
+  return openManager({ scope: "user", name, run, env, startLine: line, ...account });
 }

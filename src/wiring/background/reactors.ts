@@ -46,7 +46,7 @@ export function openReactors(
   const { engine, ownEvents: events } = core;
   const metrics = wanted.metrics ? createMetricsReactor(readingsOf(options, core, assistant, watched)) : undefined;
   const reactors: Reactor[] = [];
-  if (wanted.log) reactors.push(createLogReactor({ log }));
+  if (wanted.log) reactors.push(createLogReactor({ log, isCommand: options.runs?.channels === false }));
   if (metrics !== undefined) reactors.push(metrics);
   if (wanted.typing) reactors.push(createTypingReactor({ channels, log }));
   if (wanted.answers) reactors.push(createAnsweredReactor({ channels, engine, log }));

@@ -33,7 +33,7 @@ import type { StorageDriver } from "../../sessions/storage/storage.js";
 import { createWhyFull, type WhyFull } from "../../tools/folder-usage.js";
 import type { Releases } from "../../util/async/releases.js";
 import { makeFolder } from "../../util/files/make-folder.js";
-import { reasonOf } from "../../util/files/system-fault.js";
+import { systemSentence } from "../../util/files/system-fault.js";
 import { newId } from "../../util/ids.js";
 import type { GatewayOptions } from "../options.js";
 import { underLease } from "../turns/under-lease.js";
@@ -243,7 +243,7 @@ async function ownFolder(path: string): Promise<void> {
   try {
     await makeFolder(path);
   } catch (error) {
-    throw new ConfigError(`The folder ${path} cannot be created: ${reasonOf(error)}. Check its owner and the disk.`, {
+    throw new ConfigError(systemSentence(error) ?? `The folder ${path} cannot be created: ${messageOf(error)}`, {
       cause: error,
     });
   }

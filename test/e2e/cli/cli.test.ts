@@ -157,7 +157,7 @@ describe("maxclaw agent", () => {
     await startCliGateway(cli);
     const { code, stdout, stderr } = await asking;
     assert.deepEqual([code, stdout], [0, "all of it\n"]);
-    assert.match(stderr, /waiting for it to come back/);
+    assert.match(stderr, /your message is stored\. Waiting up to a minute for it to come back/);
     const ledger = JSON.parse((await cli.run(["ledger", "check", "--json"])).stdout);
     assert.equal(ledger.ok, true);
     assert.equal(ledger.entries.length, 1);

@@ -38,6 +38,15 @@ test("a start that failed is in the log, where a service without a terminal is l
   await gateway.result;
 });
 
+test("a command that works on the files itself is not a gateway for the log", async () => {
+  await using cli = await openCli();
+  await using _model = await withModel(cli, { text: "ok" });
+  assert.equal((await cli.run(["agent", "-m", "hello"])).code, 0);
+  const { stdout } = await cli.run(["logs"]);
+  assert.match(stdout, /info {2}Turn complete/);
+  assert.doesNotMatch(stdout, /The gateway is ready/);
+});
+
 test("maxclaw logs -f goes on, also where the file is rotated, and terminals are not steered", async () => {
   await using cli = await openCli();
   const path = join(cli.home, "logs", "gateway.log");

@@ -25,6 +25,8 @@ test("what was deleted is not lost for a repair, and status says one thing about
   const status = await runMaxclaw(["status"], home);
   assert.equal(status.stdout.match(/^Problem: /gm)?.length, 1, status.stdout);
   assert.match(status.stdout, /^Problem: .*is damaged at byte.*maxclaw repair/m);
+  const ledger = await runMaxclaw(["ledger", "check"], home);
+  assert.match(ledger.stderr, /is damaged at byte.*maxclaw repair.*may find them again/, ledger.stdout);
   const { stdout, stderr } = await runMaxclaw(["repair"], home);
   assert.match(stdout, /transactions/, stderr);
   assert.doesNotMatch(stdout, /lost: events/);

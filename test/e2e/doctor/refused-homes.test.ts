@@ -34,7 +34,7 @@ test("where the home is a file, each command says so in a sentence", async () =>
     assert.doesNotMatch(stderr, raw, what);
     assert.notEqual(code, 0, what);
     assert.ok(stderr.includes(file), what);
-    assert.match(stderr, /is a file, not a folder/, what);
+    assert.match(stderr, /is a file, not a folder\. Move it away\.$/m, what);
   }
 });
 

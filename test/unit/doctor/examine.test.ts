@@ -66,13 +66,20 @@ describe("a check", () => {
   test("that hangs, or fails, is a finding; the others are not held up", async () => {
     const hangs: Check = { name: "hangs", limitMs: 50, run: () => new Promise(() => {}) };
     const fails: Check = { name: "fails", run: async () => Promise.reject(new Error("the disk is gone")) };
+    const full: Check = {
+      name: "full",
+      run: async () => Promise.reject(Object.assign(new Error("ENOSPC: no space left, write"), { code: "ENOSPC" })),
+    };
     const well: Check = { name: "well", run: async () => [{ level: "ok", found: "well" }] };
     const options = { fix: false, signal: new AbortController().signal };
     assert.deepEqual(
-      (await runChecks([hangs, fails, well], await world, options)).map(({ level, found }) => `${level}: ${found}`),
+      (await runChecks([hangs, fails, full, well], await world, options)).map(
+        ({ level, found }) => `${level}: ${found}`,
+      ),
       [
         "fail: This could not be checked: no answer within 0.05 s",
         "fail: This could not be checked: the disk is gone",
+        "fail: This could not be checked: the disk is full",
         "ok: well",
       ],
     );
@@ -111,7 +118,9 @@ describe("providers and the clock", () => {
   test("a key that is taken, and one that is refused", async () => {
     await using good = await startProvider({ status: 200, body: models });
     const config = { providers: good.providers, agents: { defaults: { model: "openai/gpt-x" } } };
-    assert.deepEqual(await run(providersCheck, await worldOf(config)), ["ok: openai takes the key and lists 1 models"]);
+    assert.deepEqual(await run(providersCheck, await worldOf(config)), ["ok: openai takes the key and lists 1 model"]);
+    const mine = { providers: { mine: { apiBase: good.providers.openai?.apiBase } } };
+    assert.deepEqual(await run(providersCheck, await worldOf(mine)), ["ok: mine answers and lists 1 model"]);
     const other = { ...config, agents: { defaults: { model: "openai/gpt-y" } } };
     assert.match(
       (await run(providersCheck, await worldOf(other))).join(),

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
+import type { GatewayFiles } from "../../../offline/events.js";
 import { exitCodes, whileChecking } from "../../exit.js";
-import { print, printJson } from "../../text/output.js";
+import { harmless, print, printJson, printNote } from "../../text/output.js";
 
 interface Flags {
   readonly config?: string;
@@ -28,10 +29,11 @@ export function addLedgerCommand(program: Command): void {
       const { home, loaded } = context;
       const entries = await whileChecking(async () => {
         const client = await connectRunning(context);
-        if (client === undefined) (await import("../../gateway/in-database.js")).assertInFiles(loaded.config);
-        return client === undefined
-          ? await readOfflineLedger(home, loaded.config.agents.defaults.workspace)
-          : parseLedger(await client.get("/api/ledger"));
+        if (client !== undefined) return parseLedger(await client.get("/api/ledger"));
+        (await import("../../gateway/in-database.js")).assertInFiles(loaded.config);
+        const { workspace } = loaded.config.agents.defaults;
+        await noteDamage({ home, workspace });
+        return await readOfflineLedger(home, workspace);
       });
       const lost = entries.filter(({ end }) => end === "lost");
       if (flags.json) printJson({ ok: lost.length === 0, entries });
@@ -45,6 +47,13 @@ export function addLedgerCommand(program: Command): void {
     .option("-c, --config <file>", "use this config file, to find the workspace")
     .option("--json", "as JSON")
     .action(settle);
+}
+
+/** A journal that cannot be read to its end makes what waits look lost. */
+async function noteDamage(files: GatewayFiles): Promise<void> {
+  const { problem } = (await import("../../../offline/doctor.js")).examineJournal(files);
+  if (problem !== undefined)
+    printNote(`maxclaw: ${harmless(problem)} It may find them again: what is called lost here may still wait.`);
 }
 
 async function settle(messageIds: readonly string[], { config, json }: Flags): Promise<void> {

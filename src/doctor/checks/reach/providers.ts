@@ -1,3 +1,4 @@
+import { counted } from "../../../util/text/counted.js";
 import type { Check, Finding } from "../../check.js";
 import type { ProviderAnswer } from "../../provider-answers.js";
 
@@ -19,7 +20,10 @@ export const providersCheck: Check = {
   },
 };
 
-function findingOf({ name, isUsable, models, error, status }: ProviderAnswer, wanted: string | undefined): Finding {
+function findingOf(
+  { name, isUsable, hasKey, models, error, status }: ProviderAnswer,
+  wanted: string | undefined,
+): Finding {
   if (!isUsable)
     return {
       level: "warn",
@@ -44,13 +48,14 @@ function findingOf({ name, isUsable, models, error, status }: ProviderAnswer, wa
       found: `${name} answers, but its key could not be tried: ${error}`,
       todo: "Try it: maxclaw doctor --model",
     };
+  const answers = hasKey ? "takes the key" : "answers";
   const plain = wanted?.startsWith(`${name}/`) === true ? wanted.slice(name.length + 1) : undefined;
   // Some offer more than they list, under other names.
   if (plain !== undefined && models.length > 0 && !models.includes(plain))
     return {
       level: "warn",
-      found: `${name} takes the key, but does not list the model ${plain}`,
+      found: `${name} ${answers}, but does not list the model ${plain}`,
       todo: `It lists e.g. ${models.slice(0, 3).join(", ")}. Try it: maxclaw doctor --model`,
     };
-  return { level: "ok", found: `${name} takes the key and lists ${models.length} models` };
+  return { level: "ok", found: `${name} ${answers} and lists ${counted(models.length, "model")}` };
 }
