@@ -1,3 +1,4 @@
+import { useEffect, useState } from "preact/hooks";
 import { momentOf } from "../../parts/format.js";
 import { titleOf } from "../chats/session-list.js";
 import type { PaneProps } from "../list.js";
@@ -9,12 +10,15 @@ import { timelineWords } from "./words.js";
 /** What happened in a chat. Without one in the address it asks which. */
 export function TimelinePane({ world, argument }: PaneProps) {
   const { key, turnId } = placeOfArgument(argument);
-  if (key === "") return <Chats entries={world.store.known.chats.entries} />;
+  if (key === "") return <Chats store={world.store} />;
   if (turnId === undefined) return <TurnList key={key} world={world} sessionKey={key} />;
   return <TurnView key={`${key} ${turnId}`} world={world} sessionKey={key} turnId={turnId} />;
 }
 
-function Chats({ entries }: { readonly entries: PaneProps["world"]["store"]["known"]["chats"]["entries"] }) {
+/** They may come after the pane: it can be the first that the reader opens. */
+function Chats({ store }: { readonly store: PaneProps["world"]["store"] }) {
+  const [{ entries }, setChats] = useState(store.known.chats);
+  useEffect(() => store.watch(["chats"], ({ chats }) => setChats(chats)), [store]);
   if (entries.length === 0) return <p class="muted">{timelineWords.t("noChats")}</p>;
   return (
     <>
