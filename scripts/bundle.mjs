@@ -62,6 +62,8 @@ function warn(warning, report) {
 async function write(input, dir, { output: moreOutput, plugins = [], ...more } = {}) {
   const bundle = await rolldown({
     cwd: root,
+    // How long plugins take on a slow machine is no news to who installs.
+    checks: { pluginTimings: false },
     input,
     platform: "node",
     external: [/^node:/, ...tried],
