@@ -1,5 +1,4 @@
-// Small tests of one folder run in one process: to start one, to import the program and to open its first gateway takes longer than
-// most of them do.
+// Small unit tests of one folder run in one process: to start one and to import the program takes longer than most of them do.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
@@ -7,8 +6,8 @@ import { dirname, join, relative } from "node:path";
 const shared =
   /\bprocess\.|\bmock\.|\bglobalThis\.|\bperformance\.|\bDate\.now\(\) -|^\s*(?:before|after|beforeEach|afterEach)\(|\/cost\.js"/m;
 
-/** The folders whose folders are put together: of the whole gateway, those that open it in their own process. */
-const grouped = /^dist[\\/]test[\\/](unit[\\/][^\\/]+|e2e[\\/](?:api|people|live))[\\/]/;
+/** The folders whose files are put together. Torture changes how files are written, for its whole process. */
+const grouped = /^dist[\\/]test[\\/](unit[\\/](?!torture)[^\\/]+)[\\/]/;
 
 /** The same files, those that share nothing replaced by one file for each of these folders, which imports them. */
 export function groupTests(root, files, alone) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
-import { type CallAnswer, retryAfterMs, statusError, strangeError } from "../wire/call.js";
+import { type CallAnswer, retryAfterMs, statusError } from "../wire/call.js";
 
 export const title = "Feishu";
 
@@ -132,7 +132,7 @@ export function refusalOf(answer: CallAnswer, what: string): ChannelError {
   const words = saidIn(answer.body);
   const waits = resetMs(headers);
   if (status === 429) return new FeishuRefusal({ code: rateLimit, msg: words?.msg ?? "429" }, what, waits);
-  if (words === undefined || words.code === 0) return strangeError(title, answer);
+  if (words === undefined || words.code === 0) return statusError(title, answer);
   if (status >= 500) return statusError(title, answer, words.msg);
   return new FeishuRefusal(words, what, waits);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
-import { type CallAnswer, retryAfterMs, strangeError } from "../wire/call.js";
+import { type CallAnswer, retryAfterMs, statusError } from "../wire/call.js";
 
 export const title = "Matrix";
 
@@ -39,7 +39,7 @@ const closedRoom: ReadonlySet<string> = new Set(["M_FORBIDDEN", "M_NOT_FOUND", "
 export function refusalOf(answer: CallAnswer, what: string, isInRoom = false): ChannelError {
   const { status, headers } = answer;
   const { data } = refusal.safeParse(jsonIn(answer.body));
-  if (data === undefined) return strangeError(title, answer);
+  if (data === undefined) return statusError(title, answer);
   const { errcode: code, retry_after_ms: waitMs } = data;
   const mayPass = waits.has(code) || accountTroubles.has(code) || status === 429 || status >= 500;
   return new MatrixRefusal(code, `Matrix refused ${what} (${code}).${hintFor(code, data.consent_uri)}`, {

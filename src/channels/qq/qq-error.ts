@@ -1,5 +1,5 @@
 import { ChannelError } from "../../errors.js";
-import { type CallAnswer, statusError, strangeError } from "../wire/call.js";
+import { type CallAnswer, statusError } from "../wire/call.js";
 
 export const title = "QQ";
 
@@ -105,7 +105,7 @@ export function saidIn({ body }: CallAnswer): { readonly code: number; readonly 
 export function refusalOf(answer: CallAnswer, what: string): ChannelError {
   const said = saidIn(answer);
   const { status } = answer;
-  if (said === undefined) return strangeError(title, answer);
+  if (said === undefined) return statusError(title, answer);
   const isKnown = [repeats, endedReplies, noBeginning, markup, addresses, tooMany, closedChats, wrongLogin, passing];
   // QQ uses 500 for its own refusals too; with a code that is not known the message may have been taken.
   if (said.code === foreignAddress || isKnown.some((codes) => codes.has(said.code)))

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
-import { callPlatform, jsonOf, strangeError } from "../wire/call.js";
+import { callPlatform, jsonOf, statusError } from "../wire/call.js";
 import { SlackRefusal, type TokenKey } from "./slack-error.js";
 
 export interface SlackApiOptions {
@@ -76,7 +76,7 @@ export class SlackApi {
     const headers = { authorization: `Bearer ${this.#tokens[as]}` };
     const url = `${this.root}/${method}`;
     const answer = await callPlatform({ title, url, method: "POST", headers, body, timeoutMs: ms }, signal);
-    if (answer.status < 200 || answer.status > 299) throw strangeError(title, answer);
+    if (answer.status < 200 || answer.status > 299) throw statusError(title, answer);
     const { data } = reply.safeParse(jsonOf(title, answer));
     if (data === undefined)
       throw new ChannelError("What answers is not Slack. Check channels.slack.apiRoot.", { retryable: true });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import type { CallAnswer } from "../wire/call.js";
-import { strangeError } from "../wire/call.js";
+import { statusError } from "../wire/call.js";
 
 export const title = "WhatsApp";
 
@@ -29,7 +29,7 @@ const refusal = z.looseObject({
 /** A send or a login that Meta has refused. `secrets`: what must not be in a message. */
 export function graphError(answer: CallAnswer, secrets: readonly string[]): ChannelError {
   const said = refusal.safeParse(jsonIn(answer.body)).data?.error;
-  if (said === undefined) return strangeError(title, answer);
+  if (said === undefined) return statusError(title, answer);
   const { code, message, error_data: data } = said;
   const words = withoutSecrets(data?.details ?? message, secrets);
   const wait = waits.get(code);

@@ -54,15 +54,18 @@ export function jsonOf(title: string, { body, status }: CallAnswer): unknown {
   }
 }
 
+/** About who asks or who answers, and not about what was asked: the token, a proxy, a server in trouble. */
+const mayPass: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
+
 /**
- * What a status means that is not a success, for platforms that say no more: 429 waits as long as `Retry-After` says, 401
- * is about the token, 5xx may pass, other 4xx are for good. `said`: the platform's own words, without a secret.
+ * What a status means that is not a success, for platforms that say no more: 429 waits as long as `Retry-After` says,
+ * 401, 403, 404 and 5xx may pass, other 4xx are for good. `said`: the platform's own words, without a secret.
  */
 export function statusError(title: string, { status, headers }: CallAnswer, said = ""): ChannelError {
   const words = said === "" ? String(status) : `${status}: ${said}`;
   // A 5xx may come from a proxy behind which the message was taken.
   const outcome = status >= 500 && status !== 503 ? "unknown" : "refused";
-  const retryable = status === 401 || status === 408 || status === 429 || status >= 500;
+  const retryable = mayPass.has(status) || status >= 500;
   return new ChannelError(`${title} refused the request (${words}).`, {
     outcome,
     retryable,
@@ -75,16 +78,6 @@ export function withoutMessage(error: unknown): unknown {
   if (!(error instanceof ChannelError) || error.outcome === "refused") return error;
   const { retryable, retryAfterMs } = error;
   return new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
-}
-
-/**
- * An answer without the platform's own words, from a platform that has such words for each refusal: a server in between is
- * in trouble. What was to be sent waits, also with 403 and 404.
- */
-export function strangeError(title: string, answer: CallAnswer): ChannelError {
-  const error = statusError(title, answer);
-  if (answer.status !== 403 && answer.status !== 404) return error;
-  return new ChannelError(error.message, { retryable: true, retryAfterMs: error.retryAfterMs });
 }
 
 /** Seconds, or a date. Undefined: there is none that can be read. */

@@ -9,7 +9,7 @@ import { inside, isSame } from "./hide.js";
 
 /** Where secrets of the same section are sent, by the plain name of the key. */
 const destination =
-  /^(apibase|apiroot|tokenroot|proxy|url|wsurl|bridgeurl|otlpendpoint|endpoint|(imap|smtp)(host|port|usessl|usetls)|tlscafile|tokenurl|webhook)$/;
+  /^(apibase|apiroot|tokenroot|proxy|url|wsurl|bridgeurl|homeserver|service|otlpendpoint|endpoint|(imap|smtp)(host|port|usessl|usetls)|tlscafile|tokenurl|webhook)$/;
 
 export function isDestination(key: string): boolean {
   return destination.test(plain(key));

@@ -1,3 +1,4 @@
+import { ContextMeter } from "../chat/context/context-meter.js";
 import type { Api } from "../gateway/api.js";
 import { timelineTitle } from "../panes/timeline/title/words.js";
 import { h, icon } from "../parts/dom.js";
@@ -18,12 +19,5 @@ export function createChatHead(store: Store, api: Api, openTimeline: (key: strin
   store.watch(["session"], ({ session }) => {
     button.classList.toggle("is-absent", session === undefined || session.view.items.length === 0);
   });
-  // Nothing is measured before there is a gateway: until its code is there, its room is.
-  const room = h("span", { class: "icon-button is-absent" });
-  import("../chat/context/context-meter.js").then(
-    ({ ContextMeter }) => room.replaceWith(new ContextMeter(store, api).element),
-    // The chat goes without it.
-    () => undefined,
-  );
-  return h("div", { class: "chat-head" }, room, button);
+  return h("div", { class: "chat-head" }, new ContextMeter(store, api).element, button);
 }

@@ -90,7 +90,7 @@ test("a workspace that cannot be used ends with exit code 78 and names the folde
   );
   const run = await runMaxclaw(["gateway", "-p", "0"], home);
   assert.equal(run.code, 78);
-  assert.match(run.stderr, /file\/ws/);
+  assert.match(run.stderr, /\/file cannot be used: it is a file, not a folder/);
 });
 
 test("an invalid Telegram token is said plainly in status, and everything else works", async () => {

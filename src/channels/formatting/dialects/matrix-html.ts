@@ -8,7 +8,7 @@ import { escapeHtml, htmlMarks } from "./telegram-html.js";
  */
 export function toMatrixHtml(markdown: string): string {
   return renderMarkdown(markdown, matrixMarks)
-    .split(/(<pre>[\s\S]*?<\/pre>)/)
+    .split(/(?=<pre>)|(?<=<\/pre>)/)
     .map((part) => (part.startsWith("<pre>") ? part : flowing(part)))
     .join("");
 }

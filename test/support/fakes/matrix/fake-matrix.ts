@@ -29,8 +29,8 @@ export interface FakeMatrixWrite {
 /** How a homeserver says no to a call. */
 export function matrixRefusal(status: number): FakeReply {
   if (status === 429) return { status, body: { errcode: "M_LIMIT_EXCEEDED", error: "Too fast", retry_after_ms: 1000 } };
-  if (status >= 500) return { status, body: Buffer.from("<html>upstream</html>") };
-  const words: Readonly<Record<number, string>> = { 401: "M_UNKNOWN_TOKEN", 403: "M_FORBIDDEN", 404: "M_NOT_FOUND" };
+  if (status === 404 || status >= 500) return { status, body: Buffer.from("<html>upstream</html>") };
+  const words: Readonly<Record<number, string>> = { 401: "M_UNKNOWN_TOKEN", 403: "M_FORBIDDEN" };
   return { status, body: { errcode: words[status] ?? "M_BAD_JSON", error: "No", soft_logout: status === 401 } };
 }
 

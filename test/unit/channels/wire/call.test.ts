@@ -73,7 +73,9 @@ test("reads what a status means", () => {
   };
   assert.deepEqual(meaning(400), ["refused", false, undefined]);
   assert.deepEqual(meaning(401), ["refused", true, undefined]);
-  assert.deepEqual(meaning(403), ["refused", false, undefined]);
+  assert.deepEqual(meaning(413), ["refused", false, undefined]);
+  // Without the platform's own words it is nothing about the message: a proxy, or a server in trouble.
+  for (const status of [403, 404]) assert.deepEqual(meaning(status), ["refused", true, undefined]);
   assert.deepEqual(meaning(429, { "retry-after": "3" }), ["refused", true, 3000]);
   assert.deepEqual(meaning(502), ["unknown", true, undefined]);
   assert.deepEqual(meaning(503), ["refused", true, undefined]);
