@@ -30,7 +30,7 @@ describe("the size of the web page", () => {
     assert.ok(bytes > 20_000 && bytes <= mostStartBytes, `${bytes} bytes`);
     assert.doesNotMatch(code.join(""), /KaTeX parse error|tokenizeTimeLimit/);
     // What failures mean, and what a notification says.
-    assert.doesNotMatch(code.join(""), /RATE_LIMIT|notice_stranger|part_instructions/);
+    assert.doesNotMatch(code.join(""), /RATE_LIMIT|notice_stranger/);
   });
 
   test("the licences of the libraries in it go with it", () => {
