@@ -30,7 +30,13 @@ export function wholeConfig(apiBase: string, home: string): JsonObject {
         userId: "@a:example.org",
         password: "secret-0123",
       },
-      feishu: { enabled: true, appId: "cli_a1b2c3d4e5f60718", appSecret: "secret-0123", verificationToken: "token-0123", apiRoot: nowhere },
+      feishu: {
+        enabled: true,
+        appId: "cli_a1b2c3d4e5f60718",
+        appSecret: "secret-0123",
+        verificationToken: "token-0123",
+        apiRoot: nowhere,
+      },
       qq: { enabled: true, appId: "102000001", appSecret: "secret-0123", apiRoot: nowhere, tokenRoot: nowhere },
       whatsapp: { enabled: true, bridgeUrl: "ws://127.0.0.1:9" },
       "whatsapp-business": {

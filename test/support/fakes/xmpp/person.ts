@@ -20,6 +20,9 @@ export class Person implements AsyncDisposable {
   readonly seen: SeenMessage[] = [];
   /** All stanzas that came. */
   readonly stanzas: Xml[] = [];
+  #order = Promise.resolve();
+  /** Files that are on their way. */
+  #fetching = 0;
 
   private constructor(session: Session) {
     this.session = session;
@@ -85,16 +88,24 @@ export class Person implements AsyncDisposable {
     if (corrected !== undefined) return undefined;
     const about = { id: message.attribute("id") ?? "", chatId: from };
     const url = message.child("x", ns.link)?.textOf("url", ns.link);
-    if (url === undefined) this.seen.push({ ...about, text });
-    else return this.#fetch(about, url);
-    return undefined;
+    if (url !== undefined) this.#fetching += 1;
+    else if (this.#fetching === 0) {
+      this.seen.push({ ...about, text });
+      return undefined;
+    }
+    // What came later is seen later, also than a file that is still being fetched.
+    this.#order = this.#order.then(async () => {
+      if (url === undefined) return void this.seen.push({ ...about, text });
+      await this.#fetch(about, url);
+      this.#fetching -= 1;
+    });
+    return this.#order;
   }
 
   async #fetch(about: { readonly id: string; readonly chatId: string }, url: string): Promise<void> {
     const response = await fetch(url);
     const filename = decodeURIComponent(new URL(url).pathname.split("/").at(-1) ?? "");
-    const at = this.seen.length;
     const bytes = Buffer.from(await response.arrayBuffer());
-    this.seen.splice(at, 0, { ...about, text: "", file: { filename, bytes } });
+    this.seen.push({ ...about, text: "", file: { filename, bytes } });
   }
 }
