@@ -77,7 +77,7 @@ function runTests(files, packed, node = process.execPath) {
     const args = [...options, join("scripts", "run-tests.mjs"), String(atOnce), ...files];
     const env = {
       ...process.env,
-      MAXCLAW_TEST_PROGRAM: join(root, "scripts", "bench", "bundled.mjs"),
+      MAXCLAW_TEST_PROGRAM: join(root, "dist", "test-bundle", "program.js"),
       MAXCLAW_TEST_CHILDREN: join(root, "dist", "test-bundle"),
       ...(packed === undefined ? {} : { MAXCLAW_TEST_PACKAGE: packed }),
     };
