@@ -58,5 +58,6 @@ async function keepCode(home) {
 }
 
 await write(started.map((path) => [basename(path), join(tests, `${path}.js`)]));
+await write([["conformance-suite", join(root, "test/node_modules/@modelcontextprotocol/conformance/dist/index.js")]]);
 await write([["program", join(root, "scripts", "tested-program.mjs")]]);
 await keepCode(join(target, "home"));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startBridge } from "../../support/fakes/mcp/mcp-bridge.js";
@@ -9,7 +10,11 @@ import { openCli } from "../../support/worlds/cli.js";
 // The official suite of the protocol, against us. What is expected to fail is named with its reason; whatever else fails, and
 // whatever does not fail any more, fails here.
 
-const suite = join(packageFolder("@modelcontextprotocol/conformance"), "dist", "index.js");
+/** The same in one file, where there is one: it is started for each scenario. */
+const bundled = childFile("conformance-suite.js");
+const suite = existsSync(bundled)
+  ? bundled
+  : join(packageFolder("@modelcontextprotocol/conformance"), "dist", "index.js");
 const limitMs = 60_000;
 /** As many as a small machine runs at once. */
 const atOnce = 3;
