@@ -27,5 +27,5 @@ export function groupTests(root, files, alone) {
     writeFileSync(path, imports.map((file) => `import ${JSON.stringify(file)};\n`).join(""));
     return relative(root, path);
   });
-  return [...others.slice(0, alone.length), ...made, ...others.slice(alone.length)];
+  return [...made, ...others];
 }
