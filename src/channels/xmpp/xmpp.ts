@@ -80,9 +80,10 @@ export class XmppChannel implements Channel {
     const [file] = message.attachments;
     this.#own.set(idOf(message), true);
     this.#typing.end(message.chatId);
-    if (file === undefined) return { platformMessageId: await sendText(link.session, target, message, sending) };
+    if (file === undefined)
+      return { platformMessageId: await said(link, target, sendText(link.session, target, message, sending)) };
     const url = await this.#uploads.put(link.session, file, this.#sendMs * 4, signal);
-    return { platformMessageId: await sendLink(link.session, target, { message, url }, sending) };
+    return { platformMessageId: await said(link, target, sendLink(link.session, target, { message, url }, sending)) };
   }
 
   async find(message: OutboundMessage, since: number, signal: AbortSignal): Promise<Receipt | undefined> {
@@ -105,7 +106,8 @@ export class XmppChannel implements Channel {
   ): Promise<void> {
     const link = await this.#link(signal);
     const target = await this.#targetOf(link, chatId, signal);
-    await sendCorrection(link.session, target, { of: platformMessageId, content }, { ms: this.#sendMs, signal });
+    const sending = { ms: this.#sendMs, signal };
+    await said(link, target, sendCorrection(link.session, target, { of: platformMessageId, content }, sending));
   }
 
   async showTyping(chatId: string, _thread: string | undefined, signal: AbortSignal): Promise<void> {
@@ -148,5 +150,15 @@ export class XmppChannel implements Channel {
     if (!this.#uploads.isUpload(url)) await this.#uploads.learn(link.session, signal);
     const trusted = this.#uploads.origins;
     return await readPublicFile({ title: "XMPP", url, maxBytes, timeoutMs: fileMs, trusted }, signal);
+  }
+}
+
+/** A room that has just thrown the bot out says so before it refuses what was on its way: that is why. @throws {ChannelError} */
+async function said<T>({ rooms }: Link, { chatId }: Target, sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (error) {
+    const isRefused = error instanceof ChannelError && error.outcome === "refused";
+    throw (isRefused ? rooms.whyClosed(chatId) : undefined) ?? error;
   }
 }
