@@ -8,7 +8,7 @@ import { withoutSandbox } from "../../support/worlds/needs.js";
 // The short form of `npm run attack`: attacks of each class, and random programs of fixed seeds.
 const named = scenarios.filter(({ isShort }) => isShort === true).map((scenario) => jobOf(scenario, 1));
 const programs = [
-  ...randomJobs({ seed: 1, rounds: 2, steps: 12, mode: "ask" }),
+  ...randomJobs({ seed: 1, rounds: 1, steps: 12, mode: "ask" }),
   ...randomJobs({ seed: 11, rounds: 1, steps: 12, mode: "auto" }),
 ];
 
