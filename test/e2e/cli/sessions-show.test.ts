@@ -33,7 +33,8 @@ test("sessions show tells a conversation from its log: without its document, wit
 
   const second = await startCliGateway(cli);
   second.child.kill("SIGTERM");
-  await second.result;
+  const ended = await second.result;
+  assert.equal(ended.code, 0, ended.stderr);
   await rm(document, { force: true });
   assert.deepEqual(JSON.parse((await show(["--json"])).stdout).messages, told.messages);
   await writeFile(document, "no document at all");
@@ -41,6 +42,7 @@ test("sessions show tells a conversation from its log: without its document, wit
   assert.equal(await readFile(document, "utf8"), "no document at all");
 
   const text = await readFile(log, "utf8");
+  assert.match(text, /"turn_execution_start"/, `the log is whole after an orderly stop: ${ended.stderr}`);
   await writeFile(log, text.replace('"turn_execution_start"', '"turn_execution_stArt"'));
   const damaged = await show();
   assert.deepEqual([damaged.code, damaged.stdout], [0, killed.stdout]);
