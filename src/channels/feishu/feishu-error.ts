@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
+import { cutText } from "../../util/text/cut-text.js";
 import { type CallAnswer, retryAfterMs, statusError } from "../wire/call.js";
 
 export const title = "Feishu";
@@ -51,7 +52,7 @@ export class FeishuRefusal extends ChannelError {
     const { code } = answer;
     const hint = hintFor(answer);
     super(
-      `Feishu refused ${what} (code ${code}: ${answer.msg.slice(0, 200)}).${hint === undefined ? "" : ` ${hint}`}`,
+      `Feishu refused ${what} (code ${code}: ${cutText(answer.msg, 200)}).${hint === undefined ? "" : ` ${hint}`}`,
       {
         outcome: underWay.has(code) ? "unknown" : "refused",
         retryable: isOwnersMatter(code) || tooMany.has(code) || passing.has(code) || oldTokens.has(code),
@@ -145,4 +146,10 @@ function resetMs(headers: Headers): number | undefined {
 /** As the error that ends a run: one that only the owner can mend is for good. */
 export function forRun(error: unknown): unknown {
   return error instanceof FeishuRefusal && error.isOwnersMatter ? new ChannelError(error.message) : error;
+}
+
+/** A proxy, or another program. */
+export function notFeishu(): ChannelError {
+  const where = "channels.feishu.domain and channels.feishu.apiRoot";
+  return new ChannelError(`What answers is not Feishu. Check ${where}.`, { retryable: true, outcome: "unknown" });
 }

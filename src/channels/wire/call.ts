@@ -80,12 +80,15 @@ export function withoutMessage(error: unknown): unknown {
   return new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
 }
 
-/** Seconds, or a date. Undefined: there is none that can be read. */
+/** Longer than any platform means it, and than a timer lasts: such a number is a mistake, or worse. */
+const longestWaitMs = 24 * 3_600_000;
+
+/** Seconds, or a date; a day at most. Undefined: there is none that can be read. */
 export function retryAfterMs(value: string | null, now = Date.now()): number | undefined {
   if (value === null || value.trim() === "") return undefined;
   const seconds = Number(value);
   const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - now;
-  return Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : undefined;
+  return Number.isFinite(ms) ? Math.min(Math.max(0, Math.ceil(ms)), longestWaitMs) : undefined;
 }
 
 /** @throws {ChannelError} it is larger */
