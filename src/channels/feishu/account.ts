@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { ChannelError } from "../../errors.js";
 import { withoutSlashes } from "../../util/text/trim-where.js";
 import { type CallAnswer, callPlatform, withoutMessage } from "../wire/call.js";
 import { download } from "../wire/download.js";
-import { FeishuRefusal, notFeishu, refusalOf, saidIn, title } from "./feishu-error.js";
+import { FeishuRefusal, refusalOf, saidIn, title } from "./feishu-error.js";
 
 export interface AccountOptions {
   readonly appId: string;
@@ -155,4 +156,10 @@ function jsonIn(answer: CallAnswer, what: string): unknown {
   const said = saidIn(answer.body);
   if (said === undefined) throw notFeishu();
   return said;
+}
+
+/** A proxy, or another program. */
+function notFeishu(): ChannelError {
+  const where = "channels.feishu.domain and channels.feishu.apiRoot";
+  return new ChannelError(`What answers is not Feishu. Check ${where}.`, { retryable: true, outcome: "unknown" });
 }

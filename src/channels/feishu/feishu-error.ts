@@ -147,9 +147,3 @@ function resetMs(headers: Headers): number | undefined {
 export function forRun(error: unknown): unknown {
   return error instanceof FeishuRefusal && error.isOwnersMatter ? new ChannelError(error.message) : error;
 }
-
-/** A proxy, or another program. */
-export function notFeishu(): ChannelError {
-  const where = "channels.feishu.domain and channels.feishu.apiRoot";
-  return new ChannelError(`What answers is not Feishu. Check ${where}.`, { retryable: true, outcome: "unknown" });
-}

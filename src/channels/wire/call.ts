@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/async/linked.js";
 import { whyUnreached } from "../../util/text/why-unreached.js";
@@ -52,6 +53,13 @@ export function jsonOf(title: string, { body, status }: CallAnswer): unknown {
     const message = `What answers (${status}) is not ${title}. Check its address and the proxy.`;
     throw new ChannelError(message, { cause, retryable: true, outcome });
   }
+}
+
+/** What a platform has said. @throws {ChannelError} it is not as documented: what was asked for may be done all the same */
+export function asDocumented<T>(title: string, schema: z.ZodType<T>, said: unknown): T {
+  const { data, success } = schema.safeParse(said);
+  if (success) return data;
+  throw new ChannelError(`What ${title} answered is not as documented.`, { retryable: true, outcome: "unknown" });
 }
 
 /** About who asks or who answers, and not about what was asked: the token, a proxy, a server in trouble. */
