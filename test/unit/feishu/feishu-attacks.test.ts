@@ -73,6 +73,23 @@ test("a chat whose history was refused for a while is read later, although it ha
   assert.deepEqual(newer().toSorted(), ["live", "missed"]);
 });
 
+test("where the bot may not look, it is asked once, and the position moves", async () => {
+  await using world = await openFeishuWorld();
+  const { feishu, gateway } = world;
+  const first = await world.start(world.open());
+  feishu.write({ from: ann, group, text: "known" });
+  await world.heard(1);
+  await world.answered();
+  await first.stop();
+  const noRight = refusal(400, 230_027, "Lack of necessary permissions");
+  feishu.server.failNext(listCall, { kind: "answer", ...noRight }, 1000);
+  await world.start(world.open());
+  for (let n = 0; n < 5; n += 1) feishu.write({ from: ann, group, text: `live ${n}` });
+  await world.heard(6);
+  assert.equal(feishu.server.calls.filter(({ name }) => listCall.test(name)).length, 1);
+  assert.ok(gateway.messages.slice(1).every(({ cursor }) => cursor !== undefined));
+});
+
 test("more than can wait is left with Feishu, which brings it again", async () => {
   let isFull = true;
   const gateway = recordPublish(() => (isFull ? { status: "busy", reply: "" } : accepted));

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
+import { botId } from "../../support/fakes/matrix/fake-matrix.js";
 import { failureOf, never, reply } from "../../support/worlds/channels/channel-kit.js";
-import { ann, eve, openMatrixWorld } from "../../support/worlds/channels/matrix/matrix-world.js";
+import { ann, bob, eve, openMatrixWorld } from "../../support/worlds/channels/matrix/matrix-world.js";
 
 test("what is said in one room about a message of another counts for nothing", async () => {
   await using world = await openMatrixWorld();
@@ -18,6 +19,52 @@ test("what is said in one room about a message of another counts for nothing", a
   assert.equal(gateway.messages[1]?.quoted, undefined);
   matrix.edit(room, ann, secret, "changed");
   await world.came("secret", "what is that?", "changed");
+});
+
+test("what another person writes over a message is quoted nowhere", async () => {
+  await using world = await openMatrixWorld();
+  const { matrix, gateway } = world;
+  const room = matrix.room([ann, bob, eve]);
+  await world.run();
+  const first = matrix.write({ room, sender: ann, text: "the truth", mentions: [botId] });
+  await world.came("the truth");
+  matrix.edit(room, eve, first, "forged");
+  matrix.write({ room, sender: bob, text: "is that so?", answers: first, mentions: [botId] });
+  await world.came("the truth", "is that so?");
+  assert.equal(gateway.messages[1]?.quoted?.text, "the truth");
+  matrix.edit(room, ann, first, "the whole truth");
+  matrix.write({ room, sender: bob, text: "and now?", answers: first, mentions: [botId] });
+  await world.came("the truth", "is that so?", "the whole truth", "and now?");
+  assert.equal(gateway.messages[3]?.quoted?.text, "the whole truth");
+});
+
+test("a guest cannot make a room look encrypted or replaced: only its state says so", async () => {
+  await using world = await openMatrixWorld();
+  const { matrix } = world;
+  const room = matrix.room([ann, bob, eve]);
+  await world.run();
+  const call = { room, mentions: [botId] };
+  matrix.write({ ...call, sender: ann, text: "before" });
+  await world.came("before");
+  matrix.store.add(room, { type: "m.room.encryption", sender: eve, content: { algorithm: "m.megolm.v1.aes-sha2" } });
+  matrix.store.add(room, {
+    type: "m.room.tombstone",
+    sender: eve,
+    content: { replacement_room: "!trap:elsewhere.example" },
+  });
+  matrix.write({ ...call, sender: ann, text: "after" });
+  await world.came("before", "after");
+  assert.ok(!matrix.joins.includes("!trap:elsewhere.example"));
+  const state = {
+    type: "m.room.encryption",
+    state_key: "",
+    sender: ann,
+    content: { algorithm: "m.megolm.v1.aes-sha2" },
+  };
+  matrix.store.add(room, state);
+  matrix.write({ ...call, sender: ann, text: "where nobody would read the answer" });
+  matrix.write({ room: matrix.room([bob]), sender: bob, text: "elsewhere" });
+  await world.came("before", "after", "elsewhere");
 });
 
 test("a history that is not as documented is asked for again, and not taken for an empty one", async () => {

@@ -12,7 +12,7 @@ import { write, type Xml, xml } from "../../../src/channels/xmpp/stream/xml.js";
 import { XmppChannel, type XmppOptions } from "../../../src/channels/xmpp/xmpp.js";
 import { silentLog } from "../../../src/log.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { serveNames } from "../../support/fakes/name-server.js";
+import { serveNames } from "../../support/fakes/xmpp/name-server.js";
 import { resultOf, ScriptedXmpp, type ScriptedXmppOptions } from "../../support/fakes/xmpp/scripted-xmpp.js";
 import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
 import { testContext } from "../../support/worlds/channels/over-fake.js";

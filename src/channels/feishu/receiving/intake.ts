@@ -5,6 +5,7 @@ import type { ChannelContext, ReceivedFile, ReceivedMessage } from "../../channe
 import type { Inbox } from "../../intake/inbox.js";
 import type { Account, Bot } from "../account.js";
 import type { FeishuFile } from "../content.js";
+import { FeishuRefusal } from "../feishu-error.js";
 import type { Memory } from "../memory.js";
 import { type FeishuMessage, mentionsBot, type Where, whereOf } from "../message.js";
 import { keyOf, type Places } from "../places.js";
@@ -37,6 +38,8 @@ export class Intake {
   /** How many of them each place has. */
   readonly #waiting = new Map<string, number>();
   #taking = 0;
+  /** Places of which the log has said that their history cannot be read. */
+  readonly #told = new Set<string>();
   /** Places that have been read up to now since the connection was opened. */
   #upToDate = new Set<string>();
 
@@ -137,7 +140,7 @@ export class Intake {
     }
   }
 
-  /** Undefined: it cannot be read now. */
+  /** Undefined: it cannot be read now. Empty also where the bot may not look. */
   async #missedIn(where: Where): Promise<readonly FeishuMessage[] | undefined> {
     const { account, places, log } = this.#options;
     const place = places.find(where);
@@ -145,9 +148,14 @@ export class Intake {
     try {
       return await readAfter(account, place, await places.position(where), this.#signal);
     } catch (error) {
-      if (!this.#signal.aborted)
-        log.warn(`what was missed on Feishu cannot be read: ${messageOf(error)}`, { ...where });
-      return undefined;
+      if (this.#signal.aborted) return undefined;
+      const text = `what was missed on Feishu cannot be read: ${messageOf(error)}`;
+      if (this.#told.has(keyOf(where))) log.debug(text, { ...where });
+      else log.warn(text, { ...where });
+      this.#told.add(keyOf(where));
+      // Without the right to look nothing can be missed: what comes is all there is.
+      const isLasting = error instanceof FeishuRefusal && (error.isOwnersMatter || !error.retryable);
+      return isLasting ? [] : undefined;
     }
   }
 

@@ -45,7 +45,7 @@ export class XmlParser {
   readonly #events: ParserEvents;
   readonly #limits: ParserLimits;
   readonly #open: OpenElement[] = [];
-  /** A tag or a text whose end has not come. It is not looked into before: that would join it anew with each piece. */
+  /** A tag or a text whose end has not come. It is not looked into before: that would join it again with each piece. */
   #rest = "";
   #isTag = false;
   #quote = "";
