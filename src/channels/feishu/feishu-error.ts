@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
+import { cutText } from "../../util/text/cut-text.js";
 import { type CallAnswer, retryAfterMs, statusError } from "../wire/call.js";
 
 export const title = "Feishu";
@@ -51,7 +52,7 @@ export class FeishuRefusal extends ChannelError {
     const { code } = answer;
     const hint = hintFor(answer);
     super(
-      `Feishu refused ${what} (code ${code}: ${answer.msg.slice(0, 200)}).${hint === undefined ? "" : ` ${hint}`}`,
+      `Feishu refused ${what} (code ${code}: ${cutText(answer.msg, 200)}).${hint === undefined ? "" : ` ${hint}`}`,
       {
         outcome: underWay.has(code) ? "unknown" : "refused",
         retryable: isOwnersMatter(code) || tooMany.has(code) || passing.has(code) || oldTokens.has(code),

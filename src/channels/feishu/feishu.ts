@@ -113,8 +113,7 @@ class FeishuChannel implements Channel {
     };
     const onPayload = receiving.takePayload.bind(receiving);
     const options = { account: this.#account, onPayload, onOpen, onAlive, limits, log };
-    // A look that fails ends nothing, and ends with the run.
-    void receiving.look(() => open?.renew());
+    receiving.look(() => open?.renew());
     await listenToConnection(options, receiving.signal);
   }
 
@@ -130,7 +129,7 @@ class FeishuChannel implements Channel {
     await using _webhook = await openWebhook(hook, take);
     onAlive();
     receiving.catchUp();
-    void receiving.look(() => undefined);
+    receiving.look(() => undefined);
     while (!receiving.signal.aborted) {
       await sleep(this.#options.askMs ?? askMs, receiving.signal);
       await this.#askOften(receiving.signal);

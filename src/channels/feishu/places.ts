@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ChannelContext, ChannelRecords } from "../channel.js";
+import { KeptPlaces } from "../intake/kept-places.js";
 import type { FeishuMessage, Where } from "./message.js";
 
 const record = z.object({
@@ -13,10 +14,6 @@ const record = z.object({
 });
 type PlaceRecord = z.output<typeof record>;
 
-/** Written after so many messages that concerned nobody: few enough to be read again after a restart. */
-const writeAfter = 20;
-/** Threads of which it is known what has been heard; older ones begin again with their next message. */
-const mostThreads = 200;
 const prefix = "place:";
 
 export function keyOf({ chatId, root }: Where): string {
@@ -36,9 +33,7 @@ export class Places {
   readonly #appId: string;
   readonly #records: ChannelRecords;
   readonly #cursor: ChannelContext["cursor"];
-  readonly #places = new Map<string, PlaceRecord>();
-  /** Dropped messages since the record was written. */
-  readonly #unwritten = new Map<string, number>();
+  readonly #places: KeptPlaces<PlaceRecord>;
   #isOpen = false;
 
   constructor(
@@ -48,6 +43,8 @@ export class Places {
     this.#appId = appId;
     this.#records = records;
     this.#cursor = cursor;
+    const isThread = (key: string): boolean => key.includes("/");
+    this.#places = new KeptPlaces({ records, idOf: (key) => prefix + key, isThread });
   }
 
   /** Reads what an earlier process has left. */
@@ -55,9 +52,9 @@ export class Places {
     if (this.#isOpen) return;
     for (const { id, value } of this.#records.list()) {
       const { data } = record.safeParse(value);
-      if (data !== undefined && id.startsWith(prefix)) this.#places.set(id.slice(prefix.length), data);
+      if (data !== undefined && id.startsWith(prefix)) this.#places.load(id.slice(prefix.length), data);
     }
-    for (const [key, place] of this.#places) place.after = await this.position(whereIn(key));
+    for (const where of this.newestFirst()) this.take(where, await this.position(where));
     this.#isOpen = true;
   }
 
@@ -71,7 +68,7 @@ export class Places {
 
   /** All that is known, by where something was heard last. */
   newestFirst(): readonly Where[] {
-    return [...this.#places].sort(([, a], [, b]) => b.after - a.after).map(([key]) => whereIn(key));
+    return this.#places.newestFirst().map(whereIn);
   }
 
   /** Everything that was written in this place before is settled. */
@@ -82,51 +79,26 @@ export class Places {
 
   /** Keeps a place before its first message is passed on, so that it is found again whatever comes. True when it is new. */
   async know(where: Where, { chat, isDirect, threadId, at }: FeishuMessage): Promise<boolean> {
-    const key = keyOf(where);
-    if (this.#places.has(key)) return false;
     const thread = where.root === undefined || threadId === undefined ? {} : { threadId };
-    const place: PlaceRecord = { chat, isDirect, ...thread, after: at - 1 };
-    await this.#records.put(prefix + key, place);
-    this.#places.set(key, place);
-    if (where.root !== undefined) await this.#forgetOldThreads();
-    return true;
+    return await this.#places.know(keyOf(where), { chat, isDirect, ...thread, after: at - 1 });
   }
 
   async forget(where: Where): Promise<void> {
-    const key = keyOf(where);
-    if (!this.#places.delete(key)) return;
-    this.#unwritten.delete(key);
-    await this.#records.delete(prefix + key);
+    await this.#places.forget(keyOf(where));
   }
 
   /** This message needs nothing more, and no cursor has moved with it. */
   drop(where: Where, at: number): void {
-    const key = keyOf(where);
-    if (!this.#places.has(key)) return;
-    this.take(where, at);
-    this.#unwritten.set(key, (this.#unwritten.get(key) ?? 0) + 1);
+    this.#places.drop(keyOf(where), at);
   }
 
   /** This message is durable, and the cursor has moved with it. */
   take(where: Where, at: number): void {
-    const place = this.#places.get(keyOf(where));
-    if (place !== undefined && at > place.after) place.after = at;
+    this.#places.take(keyOf(where), at);
   }
 
   /** Writes what has moved by much, or `all`. */
   async write(all = false): Promise<void> {
-    const due = [...this.#unwritten].filter(([, count]) => all || count >= writeAfter).map(([key]) => key);
-    for (const key of due) this.#unwritten.delete(key);
-    await Promise.all(
-      due.map(async (key) => {
-        const place = this.#places.get(key);
-        if (place !== undefined) await this.#records.put(prefix + key, { ...place });
-      }),
-    );
-  }
-
-  async #forgetOldThreads(): Promise<void> {
-    const threads = this.newestFirst().filter(({ root }) => root !== undefined);
-    for (const old of threads.slice(mostThreads)) await this.forget(old);
+    await this.#places.write(all);
   }
 }

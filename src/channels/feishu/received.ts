@@ -16,14 +16,13 @@ export interface Reading {
   readonly botId: string;
   readonly toFile: (file: FeishuFile, messageId: string) => ReceivedFile;
   readonly original?: Original | undefined;
-  readonly senderName?: string | undefined;
 }
 
 const longestQuote = 400;
 
 /** As the gateway takes it. */
 export function toReceived(message: FeishuMessage, reading: Reading): ReceivedMessage {
-  const { appId, botId, toFile, senderName } = reading;
+  const { appId, botId, toFile } = reading;
   const { chatId, root } = whereOf(message);
   const { text, files, unreadable, outside } = readContent(message, botId);
   return {
@@ -32,7 +31,6 @@ export function toReceived(message: FeishuMessage, reading: Reading): ReceivedMe
     chatType: message.isDirect ? "dm" : "group",
     addressed: true,
     senderId: message.senderId,
-    ...(senderName === undefined ? {} : { senderName }),
     content: text,
     platformMessageId: message.id,
     dedupId: `feishu:${appId}:${message.id}`,

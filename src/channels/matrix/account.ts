@@ -2,11 +2,13 @@ import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import type { ChannelRecords } from "../channel.js";
+import { asDocumented } from "../wire/call.js";
 import { MatrixApi, part } from "./api.js";
 import { type Credentials, Login } from "./kept/login.js";
 import { Questions } from "./kept/questions.js";
 import { Rooms } from "./kept/rooms.js";
 import { Threads } from "./kept/threads.js";
+import { title } from "./matrix-error.js";
 
 const identity = z.looseObject({ user_id: z.string().startsWith("@") });
 const profile = z.looseObject({ displayname: z.string().nullish() });
@@ -43,13 +45,13 @@ export class Account {
   async identify(signal: AbortSignal): Promise<Bot> {
     if (this.#bot !== undefined) return this.#bot;
     const path = "/client/v3/account/whoami";
-    const { user_id: id } = identity.parse(await this.api.call({ path, what: "the login" }, signal));
+    const { user_id: id } = asDocumented(title, identity, await this.api.call({ path, what: "the login" }, signal));
     const name = await this.#optional(
-      async () => profile.parse(await this.api.call(named(id), signal)).displayname ?? undefined,
+      async () => asDocumented(title, profile, await this.api.call(named(id), signal)).displayname ?? undefined,
     );
     this.maxUpload = await this.#optional(async () => {
       const call = { path: "/client/v1/media/config", what: "the limits of files" };
-      return limits.parse(await this.api.call(call, signal))["m.upload.size"] ?? undefined;
+      return asDocumented(title, limits, await this.api.call(call, signal))["m.upload.size"] ?? undefined;
     });
     // Another call may have been faster.
     const records = this.#records;
@@ -74,7 +76,9 @@ export class Account {
     const known = rooms.directOf(chatId);
     if (known !== undefined) return known;
     const path = `/client/v3/user/${part(id)}/account_data/m.direct`;
-    const listed = directs.parse(
+    const listed = asDocumented(
+      title,
+      directs,
       await this.api.call({ path, what: "the list of direct chats" }, signal).catch(orNothing),
     );
     const [old] = listed[chatId] ?? [];
@@ -90,7 +94,7 @@ export class Account {
   async #create(person: string, signal: AbortSignal): Promise<string> {
     const body = { preset: "trusted_private_chat", is_direct: true, invite: [person] };
     const call = { method: "POST", path: "/client/v3/createRoom", body, what: "a new direct chat" } as const;
-    return created.parse(await this.api.call(call, signal)).room_id;
+    return asDocumented(title, created, await this.api.call(call, signal)).room_id;
   }
 
   async #optional<T>(ask: () => Promise<T>): Promise<T | undefined> {

@@ -4,7 +4,7 @@ import { ChannelError } from "../../errors.js";
 import { mimeTypeOf } from "../../util/files/content-types.js";
 import { readToSend } from "../../util/files/noted-file.js";
 import type { ReceivedFile } from "../channel.js";
-import { callPlatform, statusError, withoutMessage } from "../wire/call.js";
+import { asDocumented, callPlatform, statusError, withoutMessage } from "../wire/call.js";
 import { type ApiCall, type MatrixApi, part } from "./api.js";
 import type { Content } from "./event.js";
 import { codeOf, title } from "./matrix-error.js";
@@ -80,7 +80,9 @@ export async function upload(api: MatrixApi, file: Attachment, ms: number, signa
     ms,
     what: `the file ${filename}`,
   };
-  const { content_uri: url } = uploaded.parse(
+  const { content_uri: url } = asDocumented(
+    title,
+    uploaded,
     await api.call(call, signal).catch((error: unknown) => {
       throw withoutMessage(error);
     }),

@@ -5,11 +5,13 @@ import { ChannelError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { sleep } from "../../util/async/sleep.js";
 import type { Channel, ReceivedMessage } from "../channel.js";
+import { asDocumented } from "../wire/call.js";
 import type { Account } from "./account.js";
 import { part } from "./api.js";
 import { always, editBody, relatesTo, textBody } from "./body.js";
 import { upload } from "./files.js";
 import { numberSign, type Questions } from "./kept/questions.js";
+import { title } from "./matrix-error.js";
 
 const sent = z.looseObject({ event_id: z.string() });
 
@@ -85,7 +87,7 @@ export class Sending {
   ): Promise<string> {
     const path = `/client/v3/rooms/${part(room)}/send/${type}/${transaction}`;
     const call = { method: "PUT", path, body, ms, what: "the message", isInRoom: true } as const;
-    return sent.parse(await this.#account.api.call(call, signal)).event_id;
+    return asDocumented(title, sent, await this.#account.api.call(call, signal)).event_id;
   }
 
   /** The room as it is today. In an encrypted one nothing of ours would be encrypted. @throws {ChannelError} */

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import type { ChannelContext } from "../channel.js";
-import { SlackApi, type SlackApiOptions } from "./api.js";
+import { asDocumented } from "../wire/call.js";
+import { SlackApi, type SlackApiOptions, title } from "./api.js";
 import { Places } from "./places.js";
 import { isTokenTrouble } from "./slack-error.js";
 import type { Names } from "./text.js";
@@ -50,7 +51,11 @@ export class Account {
   /** @throws {ChannelError} */
   async identify(signal: AbortSignal): Promise<Bot> {
     if (this.#bot !== undefined) return this.#bot;
-    const { user_id: id, team_id: team, bot_id: botId } = identity.parse(await this.api.call("auth.test", {}, signal));
+    const {
+      user_id: id,
+      team_id: team,
+      bot_id: botId,
+    } = asDocumented(title, identity, await this.api.call("auth.test", {}, signal));
     const places = await Places.open(team, this.#context);
     // Another call may have been faster: what it has noted of the places stays.
     this.#bot ??= { id, team, botId: botId ?? undefined, places };
@@ -62,7 +67,11 @@ export class Account {
     if (!/^[UW][A-Z0-9]+$/.test(chatId)) return chatId;
     const known = this.#directs.get(chatId);
     if (known !== undefined) return known;
-    const { channel } = opened.parse(await this.api.call("conversations.open", { users: chatId }, signal));
+    const { channel } = asDocumented(
+      title,
+      opened,
+      await this.api.call("conversations.open", { users: chatId }, signal),
+    );
     this.#directs.set(chatId, channel.id);
     return channel.id;
   }
@@ -83,7 +92,7 @@ export class Account {
         name,
         real_name: real,
         profile,
-      } = user.parse(await this.api.call("users.info", { user: id }, signal, { ms: nameMs })).user;
+      } = asDocumented(title, user, await this.api.call("users.info", { user: id }, signal, { ms: nameMs })).user;
       const shown = profile?.display_name || profile?.real_name || real || name || undefined;
       this.#names.set(id, { name: shown });
     } catch (error) {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
-import { SlackApi, type SlackApiOptions } from "./api.js";
+import { asDocumented } from "../wire/call.js";
+import { SlackApi, type SlackApiOptions, title } from "./api.js";
 import { forRun } from "./slack-error.js";
 
 const account = z.looseObject({ user: z.string(), team: z.string().nullish() });
@@ -9,7 +10,7 @@ const account = z.looseObject({ user: z.string(), team: z.string().nullish() });
 export async function logIn(options: SlackApiOptions, signal: AbortSignal): Promise<string> {
   const api = new SlackApi(options);
   try {
-    const said = account.parse(await api.call("auth.test", {}, signal));
+    const said = asDocumented(title, account, await api.call("auth.test", {}, signal));
     const missing = await api.missingRights(signal);
     if (missing.length > 0)
       throw new ChannelError(

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { ChannelContext, ChannelRecords } from "../channel.js";
+import type { ChannelContext } from "../channel.js";
+import { KeptPlaces } from "../intake/kept-places.js";
 import { isDirect, timestamp, type Where } from "./message.js";
 
 const record = z.object({
@@ -10,12 +11,8 @@ const record = z.object({
 });
 type PlaceRecord = z.infer<typeof record>;
 
-/** Written after so many messages that concerned nobody: few enough to be read again after a restart. */
-const writeAfter = 20;
 /** What was said in a channel before the bot was known to be there is not read further back. */
 const newPlaceMs = 24 * 3600 * 1000;
-/** Threads of which it is known what has been heard; older ones begin again with their next message. */
-const mostThreads = 200;
 
 export function keyOf({ channel, root }: Where): string {
   return root === undefined ? channel : `${channel}:${root}`;
@@ -41,23 +38,21 @@ export function toMs(ts: string): number {
  */
 export class Places {
   readonly #team: string;
-  readonly #records: ChannelRecords | undefined;
   readonly #cursor: (name: string) => Promise<string | undefined>;
-  readonly #places = new Map<string, PlaceRecord>();
-  /** Dropped messages since the record was written. */
-  readonly #unwritten = new Map<string, number>();
+  readonly #places: KeptPlaces<PlaceRecord>;
   #begun = "";
 
   private constructor(team: string, { records, cursor }: Pick<ChannelContext, "records" | "cursor">) {
     this.#team = team;
-    this.#records = records;
     this.#cursor = cursor;
+    const isThread = (key: string): boolean => key.includes(":");
+    this.#places = new KeptPlaces({ records, idOf: (key) => this.#id(key), isThread });
     for (const { id, value } of records?.list() ?? []) {
       const { data } = record.safeParse(value);
       if (data === undefined || !id.startsWith(`${team}/`)) continue;
       const key = id.slice(team.length + 1);
       if (key === "begun") this.#begun = data.after;
-      else this.#places.set(key, data);
+      else this.#places.load(key, data);
     }
   }
 
@@ -67,7 +62,7 @@ export class Places {
       opened.#begun = toTimestamp(Date.now());
       await context.records?.put(opened.#id("begun"), { after: opened.#begun });
     }
-    for (const [key, place] of opened.#places) place.after = await opened.position(placeOf(key));
+    for (const where of opened.newestFirst()) opened.take(where, await opened.position(where));
     return opened;
   }
 
@@ -76,7 +71,7 @@ export class Places {
   }
 
   isKnown(where: Where): boolean {
-    return this.#places.has(keyOf(where));
+    return this.#places.get(keyOf(where)) !== undefined;
   }
 
   /** Whether this thread began with a mention of the bot. */
@@ -86,8 +81,7 @@ export class Places {
 
   /** All that is known, by where something was heard last. */
   newestFirst(): readonly Where[] {
-    const all = [...this.#places].sort(([, a], [, b]) => (a.after < b.after ? 1 : -1));
-    return all.map(([key]) => placeOf(key));
+    return this.#places.newestFirst().map(placeOf);
   }
 
   /** Everything in this place up to this message is settled. */
@@ -106,54 +100,31 @@ export class Places {
 
   /** Keeps a place before its first message is passed on, so that it is found again whatever comes. True when it is new. */
   async know(where: Where, after: string, isAsked = false): Promise<boolean> {
-    const key = keyOf(where);
-    if (this.#places.has(key)) return false;
-    const place: PlaceRecord = isAsked ? { after, isAsked } : { after };
-    await this.#records?.put(this.#id(key), place);
-    this.#places.set(key, place);
-    if (where.root !== undefined) await this.#forgetOldThreads();
-    return true;
+    return await this.#places.know(keyOf(where), isAsked ? { after, isAsked } : { after });
   }
 
   async forget(where: Where): Promise<void> {
-    const key = keyOf(where);
-    if (!this.#places.delete(key)) return;
-    this.#unwritten.delete(key);
-    await this.#records?.delete(this.#id(key));
+    await this.#places.forget(keyOf(where));
   }
 
   /** This message needs nothing more, and no cursor has moved with it. `isFinal`: it must not be taken later. */
   drop(where: Where, ts: string, isFinal = false): void {
-    const key = keyOf(where);
     // Of a thread that nobody has called the bot into nothing is kept.
-    if (where.root !== undefined && !this.#places.has(key)) return;
+    if (where.root !== undefined && !this.isKnown(where)) return;
     this.take(where, ts);
-    this.#unwritten.set(key, (this.#unwritten.get(key) ?? 0) + (isFinal ? writeAfter : 1));
+    this.#places.drop(keyOf(where), ts, isFinal);
   }
 
   /** This message is durable, and the cursor has moved with it. */
   take(where: Where, ts: string): void {
     const key = keyOf(where);
-    const place = this.#places.get(key);
-    if (place === undefined) this.#places.set(key, { after: ts });
-    else if (ts > place.after) place.after = ts;
+    if (this.#places.get(key) === undefined) this.#places.load(key, { after: ts });
+    else this.#places.take(key, ts);
   }
 
   /** Writes what has moved by much, or `all`. */
   async write(all = false): Promise<void> {
-    const due = [...this.#unwritten].filter(([, count]) => all || count >= writeAfter).map(([key]) => key);
-    for (const key of due) this.#unwritten.delete(key);
-    await Promise.all(
-      due.map(async (key) => {
-        const place = this.#places.get(key);
-        if (place !== undefined) await this.#records?.put(this.#id(key), { ...place });
-      }),
-    );
-  }
-
-  async #forgetOldThreads(): Promise<void> {
-    const threads = this.newestFirst().filter(({ root }) => root !== undefined);
-    for (const old of threads.slice(mostThreads)) await this.forget(old);
+    await this.#places.write(all);
   }
 
   #id(key: string): string {

@@ -5,8 +5,9 @@ import { cutText } from "../../util/text/cut-text.js";
 import type { ReceivedMessage } from "../channel.js";
 import { escapeControl, toSlackMrkdwn } from "../formatting/dialects/slack-mrkdwn.js";
 import { splitMarkdown } from "../formatting/split.js";
+import { asDocumented } from "../wire/call.js";
 import type { Bot } from "./account.js";
-import type { SlackApi } from "./api.js";
+import { type SlackApi, title } from "./api.js";
 import { type SlackMessage, timestamp } from "./message.js";
 import { toMs, toTimestamp } from "./places.js";
 import { readAfter } from "./receiving/history.js";
@@ -69,11 +70,15 @@ export async function postMessage(
   };
   try {
     const clientId = clientIdOf(message.id);
-    return posted.parse(await api.call("chat.postMessage", { ...args, client_msg_id: clientId }, signal, { ms })).ts;
+    return asDocumented(
+      title,
+      posted,
+      await api.call("chat.postMessage", { ...args, client_msg_id: clientId }, signal, { ms }),
+    ).ts;
   } catch (error) {
     // Slack has had this id, and what it was given for is not there any more.
     if (codeOf(error)?.startsWith("duplicate_") !== true) throw error;
-    return posted.parse(await api.call("chat.postMessage", args, signal, { ms })).ts;
+    return asDocumented(title, posted, await api.call("chat.postMessage", args, signal, { ms })).ts;
   }
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Attachment } from "../../bus/messages.js";
 import { ChannelError } from "../../errors.js";
 import { readToSend } from "../../util/files/noted-file.js";
-import { callPlatform, statusError, withoutMessage } from "../wire/call.js";
+import { asDocumented, callPlatform, statusError, withoutMessage } from "../wire/call.js";
 import { type SlackApi, title } from "./api.js";
 
 const place = z.looseObject({ upload_url: z.string(), file_id: z.string() });
@@ -37,7 +37,11 @@ export async function uploadFile(
 
 async function bring(api: SlackApi, filename: string, bytes: Buffer, ms: number, signal: AbortSignal): Promise<string> {
   const args = { filename, length: String(bytes.length) };
-  const { upload_url: url, file_id: id } = place.parse(await api.call("files.getUploadURLExternal", args, signal));
+  const { upload_url: url, file_id: id } = asDocumented(
+    title,
+    place,
+    await api.call("files.getUploadURLExternal", args, signal),
+  );
   // The address is a secret by itself: it goes without the token.
   const headers = { "content-type": "application/octet-stream" };
   const body = new Uint8Array(bytes);

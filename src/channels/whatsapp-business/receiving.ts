@@ -43,7 +43,7 @@ export class Receiving implements AsyncDisposable {
   readonly #inbox: Inbox;
   readonly #signal: AbortSignal;
   readonly #underWay = new Map<string, Promise<Taken>>();
-  readonly #presses = new LRUCache<string, true>({ max: mostPresses });
+  readonly #presses = new LRUCache<string, Promise<true>>({ max: mostPresses });
   readonly #asides: Background;
 
   constructor(parts: ReceivingParts, publish: Publish, signal: AbortSignal) {
@@ -134,10 +134,16 @@ export class Receiving implements AsyncDisposable {
   }
 
   /** It waits for nothing that its chat has sent. The person sees the label in the chat; what is not taken is said. */
-  async #takePress({ from, id }: WhatsAppMessage, value: string, senderName: string | undefined): Promise<boolean> {
+  #takePress(read: WhatsAppMessage, value: string, senderName: string | undefined): Promise<true> {
+    const known = this.#presses.get(read.id);
+    if (known !== undefined) return known;
+    const pressing = this.#press(read, value, senderName);
+    this.#presses.set(read.id, pressing);
+    return pressing;
+  }
+
+  async #press({ from, id }: WhatsAppMessage, value: string, senderName: string | undefined): Promise<true> {
     const { context, sending } = this.#parts;
-    if (this.#presses.has(id)) return true;
-    this.#presses.set(id, true);
     const outcome = await context.press?.({ chatId: from, chatType: "dm", senderId: from, senderName, value });
     if (outcome?.status === "taken") this.#markRead(id);
     else this.#asides.own(sending.tell(from, outcome?.text ?? "Nothing is waiting for this.", callMs, this.#signal));

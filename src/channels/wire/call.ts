@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/async/linked.js";
 import { whyUnreached } from "../../util/text/why-unreached.js";
@@ -54,6 +55,13 @@ export function jsonOf(title: string, { body, status }: CallAnswer): unknown {
   }
 }
 
+/** What a platform has said. @throws {ChannelError} it is not as documented: what was asked for may be done all the same */
+export function asDocumented<T>(title: string, schema: z.ZodType<T>, said: unknown): T {
+  const { data, success } = schema.safeParse(said);
+  if (success) return data;
+  throw new ChannelError(`What ${title} answered is not as documented.`, { retryable: true, outcome: "unknown" });
+}
+
 /** About who asks or who answers, and not about what was asked: the token, a proxy, a server in trouble. */
 const mayPass: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
 
@@ -80,12 +88,15 @@ export function withoutMessage(error: unknown): unknown {
   return new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
 }
 
-/** Seconds, or a date. Undefined: there is none that can be read. */
+/** Longer than any platform means it, and than a timer lasts: such a number is a mistake, or worse. */
+const longestWaitMs = 24 * 3_600_000;
+
+/** Seconds, or a date; a day at most. Undefined: there is none that can be read. */
 export function retryAfterMs(value: string | null, now = Date.now()): number | undefined {
   if (value === null || value.trim() === "") return undefined;
   const seconds = Number(value);
   const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - now;
-  return Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : undefined;
+  return Number.isFinite(ms) ? Math.min(Math.max(0, Math.ceil(ms)), longestWaitMs) : undefined;
 }
 
 /** @throws {ChannelError} it is larger */

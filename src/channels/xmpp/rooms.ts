@@ -50,6 +50,8 @@ interface Joining {
   readonly occupants: Map<string, Occupant>;
   readonly nick: string;
   readonly settle: (presence: Xml) => void;
+  /** The room has let the bot in; what it says from then on is about the bot in it. */
+  isIn: boolean;
 }
 
 /** The rooms of the account in one session: who is in them, and that the bot is. */
@@ -110,6 +112,7 @@ export class Rooms {
 
   async #begin(jid: string): Promise<Room> {
     const { signal } = new AbortController();
+    this.#closed.delete(jid);
     const features = await featuresOf(this.#session, jid, signal);
     const { nick, occupants } = await this.#enter(jid, signal);
     const room: Room = {
@@ -120,9 +123,15 @@ export class Rooms {
       showsAddresses: features.has("muc_nonanonymous"),
       hasOccupantIds: features.has(ns.occupant),
     };
+    const closed = this.#closed.get(jid);
+    if (closed !== undefined) throw closed;
     this.#joined.set(jid, room);
-    this.#closed.delete(jid);
     return room;
+  }
+
+  /** It does not know the bot any more: with the next message it is entered again. */
+  leave(jid: string): void {
+    this.#joined.delete(jid);
   }
 
   /** Whether the room still has the bot in it (XEP-0410). */
@@ -135,7 +144,7 @@ export class Rooms {
       const isIn =
         error instanceof StanzaError && /^(service-unavailable|feature-not-implemented)$/.test(error.condition);
       const isUnclear = !(error instanceof StanzaError) || /^remote-server-/.test(error.condition);
-      if (!isIn && !isUnclear) this.#joined.delete(jid);
+      if (!isIn && !isUnclear) this.leave(jid);
       return isIn || isUnclear;
     }
   }
@@ -157,17 +166,19 @@ export class Rooms {
     const isMe = statuses.includes("110") || nick === (joining?.nick ?? this.#joined.get(jid)?.nick);
     if (type === "unavailable") {
       occupants.delete(nick);
-      if (isMe && joining === undefined) this.#leave(jid, statuses, about);
+      if (isMe && joining?.isIn !== false) this.#noteOut(jid, statuses, about);
       return;
     }
     const real = about?.child("item", ns.roomUser)?.attribute("jid");
     const before = occupants.get(nick);
     const known = real === undefined ? undefined : bareOf(real);
     occupants.set(nick, { jid: known, token: before?.jid === known ? (before?.token ?? newId("occ")) : newId("occ") });
-    if (isMe) joining?.settle(presence);
+    if (!isMe || joining === undefined) return;
+    joining.isIn = true;
+    joining.settle(presence);
   }
 
-  #leave(jid: string, statuses: readonly (string | undefined)[], about: Xml | undefined): void {
+  #noteOut(jid: string, statuses: readonly (string | undefined)[], about: Xml | undefined): void {
     this.#joined.delete(jid);
     const { log } = this.#options;
     const isDestroyed = about?.child("destroy", ns.roomUser) !== undefined;
@@ -209,7 +220,7 @@ export class Rooms {
       came.presence = presence;
       gate.open();
     };
-    this.#joining.set(jid, { occupants, nick, settle });
+    this.#joining.set(jid, { occupants, nick, settle, isIn: false });
     try {
       const password = invited.safeParse(this.#options.records.get(prefix + jid)).data?.password;
       const wish = [

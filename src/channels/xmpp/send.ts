@@ -7,7 +7,7 @@ import { ns } from "./namespaces.js";
 import type { ArchiveQuery, Archives } from "./receiving/archive.js";
 import type { Session } from "./stream/session.js";
 import { type Xml, xml } from "./stream/xml.js";
-import { StanzaError, toChannelError } from "./xmpp-error.js";
+import { notInRoom, StanzaError, toChannelError } from "./xmpp-error.js";
 
 /** The same message always has the same one. */
 export function idOf({ id }: Pick<OutboundMessage, "id">): string {
@@ -18,6 +18,8 @@ export function idOf({ id }: Pick<OutboundMessage, "id">): string {
 export interface Target {
   readonly chatId: string;
   readonly isRoom: boolean;
+  /** The room says that the bot is not in it. */
+  readonly onOut?: (() => void) | undefined;
 }
 
 export interface Sending {
@@ -110,11 +112,18 @@ function replyIn({ replyTo, chatId }: OutboundMessage): Xml | undefined {
   return replyTo === undefined ? undefined : xml("reply", ns.reply, { to: chatId, id: wireIdOf(replyTo) });
 }
 
-async function deliver(session: Session, { isRoom, chatId }: Target, message: Xml, ms: number, signal: AbortSignal) {
+async function deliver(
+  session: Session,
+  { isRoom, chatId, onOut }: Target,
+  message: Xml,
+  ms: number,
+  signal: AbortSignal,
+) {
   if (signal.aborted) throw new ChannelError("The send was aborted before it began.", { retryable: true });
   try {
     await session.deliver(message, isRoom, ms, signal);
   } catch (error) {
+    if (error instanceof StanzaError && isRoom && error.condition === notInRoom) onOut?.();
     if (error instanceof StanzaError) throw toChannelError(error, `A message to ${chatId}`, isRoom);
     throw error;
   }

@@ -34,6 +34,8 @@ const passing = new Set([
 ]);
 /** In a room: the bot may not be in it, or it is not there any more. */
 const closing = new Set(["forbidden", "gone", "item-not-found", "not-allowed", "registration-required"]);
+/** In a room: the bot is not in it, as after a restart of its server. It can come back. */
+export const notInRoom = "not-acceptable";
 /** XMPP names no span. */
 const waitMs = 1000;
 
@@ -43,7 +45,7 @@ export function toChannelError(error: StanzaError, what: string, isRoom = false)
   const isBusy = type === "wait";
   return new ChannelError(`${what} was refused (${error.message}).`, {
     outcome: "refused",
-    retryable: isBusy || passing.has(condition),
+    retryable: isBusy || passing.has(condition) || (isRoom && condition === notInRoom),
     ...(isBusy ? { retryAfterMs: waitMs } : {}),
     isChatClosed: condition === "gone" || (isRoom && closing.has(condition)),
   });

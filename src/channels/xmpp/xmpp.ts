@@ -136,7 +136,7 @@ export class XmppChannel implements Channel {
     const closed = rooms.whyClosed(chatId);
     if (closed !== undefined) throw closed;
     await rooms.join(chatId, signal);
-    return { chatId, isRoom: true };
+    return { chatId, isRoom: true, onOut: () => rooms.leave(chatId) };
   }
 
   async #tell(link: Link, { chatId, chatType }: ReceivedMessage, text: string, signal: AbortSignal): Promise<void> {

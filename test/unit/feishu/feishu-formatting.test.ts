@@ -4,6 +4,7 @@ import { cardOf } from "../../../src/channels/feishu/card.js";
 import { bytesOf, feishuShape, longestText } from "../../../src/channels/feishu/shape.js";
 import { toFeishuMarkdown } from "../../../src/channels/formatting/dialects/feishu-markdown.js";
 import { readCard } from "../../support/fakes/feishu/rules.js";
+import { markdownExamples } from "../../support/markdown-examples.js";
 import { never, reply } from "../../support/worlds/channels/channel-kit.js";
 import { ann, openFeishuWorld } from "../../support/worlds/channels/feishu/feishu-world.js";
 
@@ -40,84 +41,11 @@ test("nobody is called by what a model writes, not from within code either", () 
   }
 });
 
-/** One or more for each section of CommonMark and GFM, the odd ones first. */
-const examples: readonly string[] = [
-  ...[
-    "\tfoo\tbaz",
-    "    code",
-    "***",
-    "+++",
-    "# foo",
-    "#",
-    "####### x",
-    "Foo\n===",
-    "```\n```",
-    "~~~ a\n<\n~~~",
-    "```",
-  ],
-  ...[
-    "<div>\n*hi*\n</div>",
-    "<!-- c -->",
-    "[foo]: /url 'title'\n\n[foo]",
-    "[foo]: /url",
-    "aaa\n\n\nbbb",
-    "> # a\n> b",
-    ">",
-  ],
-  ...[
-    "> > > x",
-    "- a\n\n  b\n\n      c",
-    "1. a\n2) b",
-    "-\n  foo",
-    "- [ ] x\n- [x] y",
-    "`` a ` b ``",
-    "`",
-    "*a*b**c**",
-    "**",
-  ],
-  ...["_(_x_)_", "[link](</my uri> 'x')", "[a](b)c)", "[](https://x.example)", "[ ](https://x.example)", "![](x.png)"],
-  ...["![foo *bar*][]", "<http://x.example>", "<m@x.example>", "[a](<https://x.example/a b>)", "[a]()"],
-  ...["<a><b2/>", "a  \nb", "a\\\nb", "&nbsp; &copy; &#0; &#x22;", "\\*not\\*", "| a |\n| - |"],
-  ...[
-    "| a | b |\n|:-:|-|\n| `x|y` |",
-    `${"| a |\n|---|\n| b |\n\n".repeat(8)}`,
-    "~~x~~ ~y~",
-    "www.example.org",
-    "![x](img_v3_1)",
-  ],
-  ...[
-    "https://x.example/a_b*c",
-    "[^1]\n\n[^1]: note",
-    "👩‍👩‍👧‍👦".repeat(50),
-    "汉字。".repeat(50),
-    "\u200b",
-    "&zwnj;",
-    "\0",
-    "a\u202eb",
-    "\ud83d",
-  ],
-  ...[
-    "<at id=all></at>",
-    "<font color=red>x</font>",
-    "<text_tag color='red'>x</text_tag>",
-    ":smile:",
-    "```\n![x](y)\n```",
-    "`![x](y)`",
-  ],
-  ...[
-    "<link url='https://x.example'>x</link>",
-    "<number_tag>1</number_tag>",
-    "<audio src=x>",
-    "$urlVal",
-    "<person id='x'></person>",
-  ],
-];
-
 test("no example of CommonMark is refused, neither with marks nor without", async () => {
   await using world = await openFeishuWorld();
   const channel = world.open();
   let sent = 0;
-  for (const [n, example] of examples.entries())
+  for (const [n, example] of markdownExamples.entries())
     for (const [m, piece] of channel.split(example).entries()) {
       await channel.send(reply(ann, piece, { id: `out_${n}#${m}` }), never);
       sent += 1;
@@ -127,7 +55,7 @@ test("no example of CommonMark is refused, neither with marks nor without", asyn
   const { calls } = world.feishu.server;
   const sends = calls.filter(({ name }) => name === "POST /open-apis/im/v1/messages");
   assert.deepEqual([world.feishu.chats.all.length, sends.length], [sent, sent], "each is taken at once");
-  assert.ok(sent >= examples.length - 3);
+  assert.ok(sent >= markdownExamples.length - 3);
 });
 
 test("Chinese and emoji are cut nowhere in the middle, and each piece fits with its buttons", async () => {

@@ -112,3 +112,17 @@ test("what comes in pieces is put together in their order, also when they come t
   assert.equal(add("half 0", "2", "1", "y", 70_000), undefined, "so many halves are not kept");
   assert.equal(add("half 199", "2", "1", "y", 70_000), "xy");
 });
+
+test("halves take a bounded part of the memory, and so does a frame of tiny fields", () => {
+  const pieces = new Pieces();
+  const add = (id: number, seq: string) => {
+    const headers = new Map(Object.entries({ message_id: String(id), sum: "2", seq }));
+    return pieces.add({ ...plain, headers, payload: Buffer.alloc(1024 * 1024) }, 0);
+  };
+  for (let id = 0; id < 40; id += 1) add(id, "0");
+  assert.equal(add(0, "1"), undefined, "the oldest is forgotten");
+  assert.equal(add(39, "1")?.length, 2 * 1024 * 1024);
+  const frame = encodeFrame(plain);
+  assert.notEqual(decodeFrame(Buffer.concat([frame, Buffer.from([0x50, 0])])), undefined);
+  assert.equal(decodeFrame(Buffer.concat([frame, Buffer.from("5000".repeat(5000), "hex")])), undefined);
+});

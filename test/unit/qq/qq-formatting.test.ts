@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toQqMarkdown, toQqText, withoutAddresses } from "../../../src/channels/formatting/dialects/qq-markdown.js";
 import { qqShape } from "../../../src/channels/qq/shape.js";
+import { markdownExamples } from "../../support/markdown-examples.js";
 import { never, reply } from "../../support/worlds/channels/channel-kit.js";
 import { ann, openQqWorld } from "../../support/worlds/channels/qq-world.js";
 
@@ -20,79 +21,15 @@ const cases: readonly (readonly [what: string, markdown: string, shown: string])
 for (const [what, markdown, shown] of cases)
   test(`QQ's Markdown shows ${what}`, () => assert.equal(toQqMarkdown(markdown), shown));
 
-/** One or more for each section of CommonMark and GFM, the odd ones first. */
-const examples: readonly string[] = [
-  ...[
-    "\tfoo\tbaz",
-    "    code",
-    "***",
-    "+++",
-    "# foo",
-    "#",
-    "####### x",
-    "Foo\n===",
-    "```\n```",
-    "~~~ a\n<\n~~~",
-    "```",
-  ],
-  ...[
-    "<div>\n*hi*\n</div>",
-    "<!-- c -->",
-    "[foo]: /url 'title'\n\n[foo]",
-    "[foo]: /url",
-    "aaa\n\n\nbbb",
-    "> # a\n> b",
-    ">",
-  ],
-  ...[
-    "> > > x",
-    "- a\n\n  b\n\n      c",
-    "1. a\n2) b",
-    "-\n  foo",
-    "- [ ] x\n- [x] y",
-    "`` a ` b ``",
-    "`",
-    "*a*b**c**",
-    "**",
-  ],
-  ...[
-    "_(_x_)_",
-    "[link](</my uri> 'x')",
-    "[a](b)c)",
-    "![](x.png)",
-    "![foo *bar*][]",
-    "<http://x.example>",
-    "<m@x.example>",
-  ],
-  ...[
-    "<a><b2/>",
-    "a  \nb",
-    "a\\\nb",
-    "&nbsp; &copy; &#0; &#x22;",
-    "\\*not\\*",
-    "| a |\n| - |",
-    "| a | b |\n|:-:|-|\n| `x|y` |",
-  ],
-  ...[
-    "~~x~~ ~y~",
-    "www.example.org",
-    "https://x.example/a_b*c",
-    "[^1]\n\n[^1]: note",
-    "👩‍👩‍👧‍👦".repeat(50),
-    "汉字。".repeat(50),
-  ],
-  ...["\u200b", "&zwnj;", "<@123>", "@everyone", "\0", "a\u202eb", "\ud83d"],
-];
-
 test("no example of CommonMark is refused, with and without Markdown", async () => {
   for (const hasMarkdown of [true, false]) {
     await using world = await openQqWorld({ hasMarkdown });
     const channel = world.open();
-    for (const [n, example] of examples.entries())
+    for (const [n, example] of markdownExamples.entries())
       for (const [m, piece] of channel.split(example).entries())
         await channel.send(reply(ann, piece, { id: `out_${n}#${m}` }), never);
     assert.deepEqual([world.qq.commands, world.qq.fetched], [[], []]);
-    assert.ok(world.qq.chats.in(ann).length >= examples.length - 4);
+    assert.ok(world.qq.chats.in(ann).length >= markdownExamples.length - 4);
   }
 });
 

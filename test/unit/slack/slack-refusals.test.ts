@@ -133,3 +133,19 @@ test("who is named by a member's id is written to in their direct chat, and the 
   await channel.showTyping?.("DANN", "1700000000.000100", never);
   assert.deepEqual(slack.statuses, ["1700000000.000100 is thinking…"]);
 });
+
+test("an answer that does not say which message was shown leaves that open, and a list without an end is left", async () => {
+  await using world = await openSlackWorld();
+  const { slack } = world;
+  slack.server.failNext(sendCall, { kind: "answer", body: { ok: true } });
+  const { outcome, retryable } = await failureOf(world.channel.send(reply("DANN", "x"), never));
+  assert.deepEqual([outcome, retryable], ["unknown", true]);
+  const endless = { ok: true, channels: [], response_metadata: { next_cursor: "again" } };
+  slack.server.failNext(/users\.conversations$/, { kind: "answer", body: endless }, 1000);
+  await using _running = await world.run();
+  const asks = (): number => slack.server.calls.filter(({ name }) => name.endsWith("users.conversations")).length;
+  await until("the conversations are listed", () => asks() >= 50);
+  slack.write({ channel: "DANN", user: "UANN", text: "hello" });
+  await world.came("hello");
+  assert.equal(asks(), 50);
+});

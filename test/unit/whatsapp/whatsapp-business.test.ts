@@ -264,3 +264,34 @@ test("a wrong secret, id or right is named when somebody tries the settings, wit
     /no phoneNumberId and no accessToken and no appSecret and no verifyToken/,
   );
 });
+
+test("a press that comes twice is confirmed once its answer is stored, and counts once", async () => {
+  let store: (() => void) | undefined;
+  const stored = new Promise<void>((resolve) => {
+    store = resolve;
+  });
+  let presses = 0;
+  const press = async () => {
+    presses += 1;
+    await stored;
+    return { status: "taken", text: "" } as const;
+  };
+  await using world = await openWorld({}, { press });
+  const { fake } = world;
+  const reply = { type: "button_reply", button_reply: { id: "ask_1:yes", title: "Yes" } };
+  const message = { id: "wamid.twice", from: ann, timestamp: String(Math.floor(Date.now() / 1000)) };
+  const body = JSON.stringify(
+    fake.notification({ messages: [{ ...message, type: "interactive", interactive: reply }] }),
+  );
+  const ends: number[] = [];
+  const post = async (): Promise<void> => void ends.push(await fake.line.post(body));
+  const first = post();
+  await until("it is pressed", () => presses === 1);
+  const second = post();
+  // Another request that comes behind it is answered.
+  assert.equal(await fake.line.post("{}"), 400);
+  assert.deepEqual(ends, []);
+  store?.();
+  await Promise.all([first, second]);
+  assert.deepEqual([ends, presses], [[200, 200], 1]);
+});

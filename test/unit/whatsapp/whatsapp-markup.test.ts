@@ -8,6 +8,7 @@ import { whatsappBusinessShape } from "../../../src/channels/whatsapp-business/s
 import { hasVisible } from "../../../src/util/text/visible.js";
 import { shownOf } from "../../support/fakes/whatsapp/check-payload.js";
 import { fuzzOptions } from "../../support/fuzz.js";
+import { markdownExamples } from "../../support/markdown-examples.js";
 
 const cases: readonly (readonly [what: string, markdown: string, shown: string])[] = [
   ["bold, italic and strike", "**b** _i_ *j* ~~s~~", "*b* _i_ _j_ ~s~"],
@@ -62,6 +63,17 @@ test("whatever the model writes is split into texts that WhatsApp takes, and no 
     }),
     fuzzOptions(t, 100),
   );
+});
+
+test("no example of CommonMark is refused, alone or above buttons", () => {
+  const buttons = [{ label: "Yes", value: "ask_1:yes" }];
+  for (const example of markdownExamples)
+    for (const content of whatsappBusinessShape.split(example))
+      for (const more of [{}, { buttons }])
+        assert.ok(
+          shownOf({ to: "1", ...textPayload({ content, ...more }) }, () => undefined).text.isWellFormed(),
+          content,
+        );
 });
 
 test("a long Chinese text with emoji is cut between its characters", () => {

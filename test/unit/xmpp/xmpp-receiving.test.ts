@@ -6,7 +6,14 @@ import { XmppChannel } from "../../../src/channels/xmpp/xmpp.js";
 import { ChannelError } from "../../../src/errors.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { withoutProsody } from "../../support/fakes/xmpp/prosody.js";
-import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
+import {
+  failureOf,
+  never,
+  recordPublish,
+  reply,
+  startChannel,
+  textsOf,
+} from "../../support/worlds/channels/channel-kit.js";
 import { testContext } from "../../support/worlds/channels/over-fake.js";
 import { XmppServers, type XmppWorld } from "../../support/worlds/channels/xmpp/xmpp-world.js";
 
@@ -181,6 +188,90 @@ describe("XMPP on a real server", { skip: withoutProsody() }, () => {
     assert.deepEqual([early.outcome, early.retryable, early.isChatClosed], ["refused", false, true]);
     const failure = await failureOf(channel.send(reply(room, "still here"), never));
     assert.deepEqual([failure.outcome, failure.retryable, failure.isChatClosed], ["refused", false, true]);
+  });
+
+  test("a bot that was banned refuses to write there, says why, and does not come back by itself", async () => {
+    await using world = await servers.world();
+    const { ann, room } = world;
+    await enter(world, [["Ann", ann]]);
+    const channel = world.channel({ rooms: [room], roomMs: 50 });
+    await using _running = startChannel(channel, recordPublish().publish);
+    await until("the bot is in the room", () => ann.stanzas.some((one) => one.attribute("from") === `${room}/max`));
+    const admin = "http://jabber.org/protocol/muc#admin";
+    const item = xml("item", admin, { jid: world.bot, affiliation: "outcast" });
+    await ann.session.ask("set", room, xml("query", admin, {}, item), never);
+    await ann.caughtUp();
+    let failure: ChannelError | undefined;
+    await until("it knows", async () => {
+      failure = await failureOf(channel.send(reply(room, "still here"), never));
+      return failure.isChatClosed;
+    });
+    assert.match(failure?.message ?? "", /has banned the bot/);
+    assert.equal(failure?.retryable, false);
+    const come = ann.stanzas.filter((one) => one.name === "presence" && one.attribute("from") === `${room}/max`);
+    assert.deepEqual(
+      come.map((one) => one.attribute("type")),
+      [undefined, "unavailable"],
+    );
+  });
+
+  test("without an archive what the server holds comes once, and a send with an unknown end is not found", async () => {
+    await using own = new XmppServers({ without: ["mam"] });
+    await using world = await own.world();
+    const { ann, bot } = world;
+    const context = testContext({ sendTimeoutMs: 2000 });
+    const first = recordPublish();
+    const channel = world.channel({}, context);
+    const running = startChannel(channel, first.publish);
+    ann.write(bot, "live");
+    await until("the first came", () => first.messages.length === 1);
+    world.proxy.failNext({ kind: "hang", isTaken: true });
+    const failure = await failureOf(channel.send(reply(ann.jid, "once"), never));
+    assert.equal(failure.outcome, "unknown");
+    assert.equal(await channel.find(reply(ann.jid, "once"), Date.now(), never), undefined);
+    await running.stop();
+    ann.write(bot, "held 1");
+    ann.write(bot, "held 2");
+    await ann.caughtUp();
+    const second = recordPublish();
+    await using _again = startChannel(world.channel({}, context), second.publish);
+    ann.write(bot, "live again");
+    // The connection that hung has confirmed nothing: what it brought comes again, and is known by its id.
+    await until("all came", () => second.messages.length === 4);
+    assert.deepEqual(second.texts(), ["live", "held 1", "held 2", "live again"]);
+    assert.equal(second.messages[0]?.dedupId, first.messages[0]?.dedupId);
+  });
+
+  test("a server that stands still with its connection open is noticed, and the run ends", async () => {
+    await using own = new XmppServers();
+    await using world = await own.world();
+    const channel = world.channel({ spans: { pingMs: 100, silentMs: 600 } });
+    const running = startChannel(channel, recordPublish().publish);
+    await until("it is connected", () => running.connections() > 5);
+    world.server.freeze(true);
+    const end = await running.ended;
+    world.server.freeze(false);
+    assert.ok(end instanceof ChannelError);
+    assert.match(end.message, /Nothing was heard from the XMPP server/);
+    assert.equal(end.retryable, true);
+  });
+
+  test("a wrong password is refused by SCRAM and by PLAIN, for good, and stands in no error", async () => {
+    for (const needsTls of [false, true]) {
+      await using own = new XmppServers({ needsTls });
+      await using world = await own.world();
+      const { port, certificate } = world.server;
+      const service = `xmpp://127.0.0.1:${port}`;
+      const login = { ...world.login("not-the-password"), service, ...(needsTls ? { ca: certificate } : {}) };
+      const channel = new XmppChannel(world.options({ login }), testContext());
+      const failure = await failureOf(channel.send(reply(world.ann.jid, "x"), never));
+      assert.match(failure.message, /refused the login.*channels\.xmpp\.password/);
+      assert.equal(failure.retryable, false);
+      assert.ok(!textsOf(failure).includes("not-the-password"));
+      const running = startChannel(channel, recordPublish().publish);
+      const end = await running.ended;
+      assert.ok(end instanceof ChannelError && !end.retryable);
+    }
   });
 
   test("an invitation counts from whom the list names, and so does the wish to see the bot", async () => {

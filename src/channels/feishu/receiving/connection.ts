@@ -78,8 +78,9 @@ class Connection {
   open(socket: OpenSocket): void {
     this.#pieces = new Pieces();
     clearInterval(this.#heart);
-    this.#heart = setInterval(() => this.#ping(socket), this.#pingMs);
-    this.#ping(socket);
+    const heart = setInterval(() => this.#ping(socket, heart), this.#pingMs);
+    this.#heart = heart;
+    this.#ping(socket, heart);
     this.#options.onOpen(socket);
   }
 
@@ -104,11 +105,11 @@ class Connection {
       .catch((error: unknown) => log.debug("an event of Feishu was not answered", { error }));
   }
 
-  #ping(socket: OpenSocket): void {
+  #ping(socket: OpenSocket, heart: NodeJS.Timeout): void {
     const headers = new Map([["type", "ping"]]);
     const ping = { seqId: 0n, logId: 0n, service: this.#service, method: methods.control, headers };
-    // A connection that is gone is noticed by its own end.
-    socket.send(encodeFrame(ping)).catch(() => clearInterval(this.#heart));
+    // A connection that is gone is noticed by its own end. The next one has a heart of its own.
+    socket.send(encodeFrame(ping)).catch(() => clearInterval(heart));
   }
 }
 

@@ -19,6 +19,7 @@ const fields = { seqId: 1, logId: 2, service: 3, method: 4, header: 5, encoding:
 const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 const longestVarint = 10;
 const mostHeaders = 100;
+const mostFields = 1000;
 
 /** Undefined for what is not such a frame, whatever it holds. */
 export function decodeFrame(bytes: Uint8Array): Frame | undefined {
@@ -76,7 +77,7 @@ function readFields(bytes: Uint8Array): readonly Field[] | undefined {
   const found: Field[] = [];
   for (let at = 0; at < bytes.length; ) {
     const tag = readVarint(bytes, at);
-    if (tag === undefined) return undefined;
+    if (tag === undefined || found.length >= mostFields) return undefined;
     const field = Number(tag.value >> 3n);
     const kind = Number(tag.value & 7n);
     at = tag.end;

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { asDocumented } from "../../wire/call.js";
 import type { Account } from "../account.js";
+import { title } from "../feishu-error.js";
 import { type FeishuMessage, messageInHistory } from "../message.js";
 import type { Places } from "../places.js";
 
@@ -43,7 +45,8 @@ export async function readAfter(
   let token: string | undefined;
   for (let pages = 0; pages < mostPages; pages += 1) {
     const query = { ...container, sort_type: "ByCreateTimeDesc", page_size: String(pageSize), page_token: token };
-    const { data } = page.parse(await account.call({ method: "GET", path: "/im/v1/messages", query, what }, signal));
+    const call = { method: "GET", path: "/im/v1/messages", query, what } as const;
+    const { data } = asDocumented(title, page, await account.call(call, signal));
     const messages = (data?.items ?? []).flatMap((item) => messageInHistory(item, isDirect) ?? []);
     found.push(...messages.filter(({ at }) => at >= begin));
     token = data?.page_token || undefined;
@@ -61,7 +64,7 @@ export async function readMessage(
 ): Promise<FeishuMessage | undefined> {
   const path = `/im/v1/messages/${encodeURIComponent(id)}`;
   const call = { method: "GET", path, timeoutMs: 3000, what: "to give a message" } as const;
-  const { data } = page.parse(await account.call(call, signal));
+  const { data } = asDocumented(title, page, await account.call(call, signal));
   const [first] = data?.items ?? [];
   return messageInHistory(first, isDirect);
 }

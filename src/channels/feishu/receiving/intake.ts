@@ -1,10 +1,11 @@
 import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
 import { InOrder } from "../../../util/async/in-order.js";
-import type { ReceivedFile, ReceivedMessage } from "../../channel.js";
+import type { ChannelContext, ReceivedFile, ReceivedMessage } from "../../channel.js";
 import type { Inbox } from "../../intake/inbox.js";
 import type { Account, Bot } from "../account.js";
 import type { FeishuFile } from "../content.js";
+import { FeishuRefusal } from "../feishu-error.js";
 import type { Memory } from "../memory.js";
 import { type FeishuMessage, mentionsBot, type Where, whereOf } from "../message.js";
 import { keyOf, type Places } from "../places.js";
@@ -17,8 +18,12 @@ export interface IntakeOptions {
   readonly places: Places;
   readonly memory: Memory;
   readonly inbox: Inbox;
+  readonly actsAtOnce: ChannelContext["actsAtOnce"];
   readonly log: Logger;
 }
+
+/** What comes when so many wait is not taken, and not confirmed: Feishu brings it again. */
+const mostTaking = 1000;
 
 /**
  * Passes on what is said, in order for each place. What was missed in a place is read from its history before anything newer
@@ -30,6 +35,11 @@ export class Intake {
   readonly #lanes = new InOrder<string>();
   /** Messages that are passed on and not settled, each with whether it came to that. */
   readonly #underWay = new Map<string, Promise<boolean>>();
+  /** How many of them each place has. */
+  readonly #waiting = new Map<string, number>();
+  #taking = 0;
+  /** Places of which the log has said that their history cannot be read. */
+  readonly #told = new Set<string>();
   /** Places that have been read up to now since the connection was opened. */
   #upToDate = new Set<string>();
 
@@ -40,6 +50,16 @@ export class Intake {
 
   /** Resolves with true once it is settled and may be confirmed. Never rejects. */
   async take(message: FeishuMessage): Promise<boolean> {
+    if (this.#taking >= mostTaking) return false;
+    this.#taking += 1;
+    try {
+      return await this.#takeInOrder(message);
+    } finally {
+      this.#taking -= 1;
+    }
+  }
+
+  async #takeInOrder(message: FeishuMessage): Promise<boolean> {
     const where = whereOf(message);
     this.#options.memory.hear(message.id);
     const begun = await this.#inLane(where, async () => {
@@ -54,7 +74,10 @@ export class Intake {
   async takeBack(id: string): Promise<boolean> {
     const { memory, inbox } = this.#options;
     const author = memory.authorOf(id);
-    if (author === undefined) return true;
+    if (author === undefined) {
+      memory.noteTakenBack(id);
+      return true;
+    }
     const dedupId = `${author.dedupId}:deleted`;
     const gone = { ...author, addressed: true, content: "", change: "deleted", platformMessageId: id } as const;
     return (await inbox.take({ ...gone, dedupId })) !== undefined;
@@ -63,6 +86,11 @@ export class Intake {
   /** A new connection: places are to be read again from where they were heard last. */
   beginAgain(): void {
     this.#upToDate = new Set();
+  }
+
+  /** Places whose history could not be read since the connection was opened. */
+  get behind(): readonly Where[] {
+    return this.#options.places.newestFirst().filter((where) => !this.#upToDate.has(keyOf(where)));
   }
 
   /** Reads what has come in a place since it was heard last. Never rejects. */
@@ -112,7 +140,7 @@ export class Intake {
     }
   }
 
-  /** Undefined: it cannot be read now. */
+  /** Undefined: it cannot be read now. Empty also where the bot may not look. */
   async #missedIn(where: Where): Promise<readonly FeishuMessage[] | undefined> {
     const { account, places, log } = this.#options;
     const place = places.find(where);
@@ -120,9 +148,14 @@ export class Intake {
     try {
       return await readAfter(account, place, await places.position(where), this.#signal);
     } catch (error) {
-      if (!this.#signal.aborted)
-        log.warn(`what was missed on Feishu cannot be read: ${messageOf(error)}`, { ...where });
-      return undefined;
+      if (this.#signal.aborted) return undefined;
+      const text = `what was missed on Feishu cannot be read: ${messageOf(error)}`;
+      if (this.#told.has(keyOf(where))) log.debug(text, { ...where });
+      else log.warn(text, { ...where });
+      this.#told.add(keyOf(where));
+      // Without the right to look nothing can be missed: what comes is all there is.
+      const isLasting = error instanceof FeishuRefusal && (error.isOwnersMatter || !error.retryable);
+      return isLasting ? [] : undefined;
     }
   }
 
@@ -133,29 +166,45 @@ export class Intake {
     const known = this.#underWay.get(id);
     if (known !== undefined) return () => known;
     if (memory.isSettled(id)) return async () => true;
-    if (!this.#isForUs(message)) {
-      places.drop(whereOf(message), at);
+    const where = whereOf(message);
+    const key = keyOf(where);
+    if (memory.wasTakenBack(id) || !this.#isForUs(message)) {
+      if (this.#isAllSettled(key)) places.drop(where, at);
       memory.settle(id);
       return async () => true;
     }
     const received = await this.#read(message);
     memory.noteAuthor(id, authorOf(received));
-    const done = this.#pass(received, message).finally(() => this.#underWay.delete(id));
+    const overtakes = this.#waiting.has(key) && this.#options.actsAtOnce?.(received) === true;
+    const done = this.#pass(received, message, this.#upToDate.has(key) && !overtakes).finally(() => {
+      this.#underWay.delete(id);
+      const left = (this.#waiting.get(key) ?? 1) - 1;
+      if (left === 0) this.#waiting.delete(key);
+      else this.#waiting.set(key, left);
+    });
     this.#underWay.set(id, done);
+    this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1);
     return () => done;
   }
 
-  async #pass(received: ReceivedMessage, message: FeishuMessage): Promise<boolean> {
+  /** Nothing of this place waits, and nothing of it is unread: the position may move. */
+  #isAllSettled(key: string): boolean {
+    return this.#upToDate.has(key) && !this.#waiting.has(key);
+  }
+
+  /** `moves`: with it everything of its place up to it is settled. */
+  async #pass(received: ReceivedMessage, message: FeishuMessage, moves: boolean): Promise<boolean> {
     const { places, inbox, memory, log } = this.#options;
     const where = whereOf(message);
     try {
       const isNew = await places.know(where, message);
       const value = String(Math.max(message.at, await places.position(where)));
-      const taken = await inbox.take({ ...received, cursor: { name: places.cursorName(where), value } });
+      const cursor = moves ? { cursor: { name: places.cursorName(where), value } } : {};
+      const taken = await inbox.take({ ...received, ...cursor });
       if (taken === undefined) return false;
       memory.settle(message.id);
-      if (taken === "accepted") places.take(where, message.at);
-      else places.drop(where, message.at);
+      if (moves && taken === "accepted") places.take(where, message.at);
+      else if (moves) places.drop(where, message.at);
       // Of who may not talk nothing is kept.
       if (taken === "refused" && isNew) await places.forget(where);
       return true;

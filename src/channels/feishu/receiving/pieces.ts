@@ -8,6 +8,7 @@ interface Unfinished {
 }
 
 const mostPieces = 1000;
+/** Of all that is unfinished. */
 const mostBytes = 16 * 1024 * 1024;
 const mostUnfinished = 50;
 /** Feishu sends the whole again when it is not answered. */
@@ -16,6 +17,7 @@ const keptMs = 60_000;
 /** Puts together what comes in several frames. */
 export class Pieces {
   readonly #unfinished = new Map<string, Unfinished>();
+  #bytes = 0;
 
   /** The whole payload once its last piece is there; undefined: it is not whole yet, or never will be. */
   add({ headers, payload = new Uint8Array() }: Frame, now = Date.now()): Uint8Array | undefined {
@@ -27,24 +29,30 @@ export class Pieces {
     this.#forgetOld(now);
     const known = this.#unfinished.get(id);
     const one = known?.sum === sum ? known : { parts: new Map(), sum, begunAt: now, bytes: 0 };
-    if (one !== known) this.#unfinished.set(id, one);
-    one.bytes += payload.length - (one.parts.get(seq)?.length ?? 0);
+    if (one !== known) {
+      this.#forget(id);
+      this.#unfinished.set(id, one);
+    }
+    const added = payload.length - (one.parts.get(seq)?.length ?? 0);
+    one.bytes += added;
+    this.#bytes += added;
     one.parts.set(seq, payload);
-    if (one.bytes > mostBytes) {
-      this.#unfinished.delete(id);
+    if (one.parts.size < sum) {
+      for (const oldest of this.#unfinished.keys()) if (this.#bytes > mostBytes) this.#forget(oldest);
       return undefined;
     }
-    if (one.parts.size < sum) return undefined;
-    this.#unfinished.delete(id);
+    this.#forget(id);
     const inOrder = [...one.parts].sort(([a], [b]) => a - b);
     return Buffer.concat(inOrder.map(([, part]) => part));
   }
 
   #forgetOld(now: number): void {
-    for (const [id, { begunAt }] of this.#unfinished) if (now - begunAt > keptMs) this.#unfinished.delete(id);
-    for (const id of this.#unfinished.keys()) {
-      if (this.#unfinished.size < mostUnfinished) break;
-      this.#unfinished.delete(id);
-    }
+    for (const [id, { begunAt }] of this.#unfinished) if (now - begunAt > keptMs) this.#forget(id);
+    for (const id of this.#unfinished.keys()) if (this.#unfinished.size >= mostUnfinished) this.#forget(id);
+  }
+
+  #forget(id: string): void {
+    this.#bytes -= this.#unfinished.get(id)?.bytes ?? 0;
+    this.#unfinished.delete(id);
   }
 }

@@ -67,7 +67,7 @@ export class Receiving implements AsyncDisposable {
     const { actsAtOnce } = context;
     const tell: ConstructorParameters<typeof Inbox>[0]["tell"] = (to, text) => sender.tell(to, text, leaving);
     this.#inbox = new Inbox({ title, publish, actsAtOnce, tell, busyRetryMs: spans.busyRetryMs, log }, leaving);
-    this.#intake = new Intake({ account, bot, places, memory, inbox: this.#inbox, log }, leaving);
+    this.#intake = new Intake({ account, bot, places, memory, inbox: this.#inbox, actsAtOnce, log }, leaving);
     this.#asides = new Background((error) => {
       if (!leaving.aborted) log.warn("something on Feishu was not done", { error: messageOf(error) });
     });
@@ -112,13 +112,18 @@ export class Receiving implements AsyncDisposable {
   }
 
   /** Looks again and again for what no event has told about, until the run ends. `renew`: opens another connection. */
-  async look(renew: () => void): Promise<void> {
+  look(renew: () => void): void {
+    this.#asides.own(this.#lookAgain(renew));
+  }
+
+  async #lookAgain(renew: () => void): Promise<void> {
     const { places, spans, log } = this.#options;
     const { signal } = this.#leaving;
     while (!signal.aborted) {
       await sleep(spans.lookMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       this.#asides.own(places.write());
+      await this.#readAll(this.#intake.behind);
       const looked = places.newestFirst().slice(0, lookedAt);
       const unheard = await this.#intake.findUnheard(looked, Date.now() - spans.graceMs);
       if (unheard.length === 0) continue;

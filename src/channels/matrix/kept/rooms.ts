@@ -1,8 +1,10 @@
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { ChannelRecords } from "../../channel.js";
+import { asDocumented } from "../../wire/call.js";
 import { type MatrixApi, part } from "../api.js";
 import { eventsIn, type MatrixEvent } from "../event.js";
+import { title } from "../matrix-error.js";
 
 const record = z.object({
   /** What is written there nobody else can read, the bot neither. */
@@ -117,7 +119,11 @@ export class Rooms {
   async #ask(roomId: string, api: MatrixApi, signal: AbortSignal): Promise<People> {
     const path = `/client/v3/rooms/${part(roomId)}/members`;
     const query = { not_membership: "leave" };
-    const { chunk } = members.parse(await api.call({ path, query, what: "the list of a room's people" }, signal));
+    const { chunk } = asDocumented(
+      title,
+      members,
+      await api.call({ path, query, what: "the list of a room's people" }, signal),
+    );
     const here = eventsIn(chunk).filter(
       ({ content: { membership } }) => membership === "join" || membership === "invite",
     );

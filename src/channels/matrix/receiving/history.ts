@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { asDocumented } from "../../wire/call.js";
 import { type MatrixApi, part } from "../api.js";
 import { eventsIn, type MatrixEvent, parseEvent } from "../event.js";
+import { title } from "../matrix-error.js";
 
 const page = z.looseObject({
   chunk: z.array(z.unknown()).default([]),
@@ -53,7 +55,11 @@ export async function readBack(
     const query: Record<string, string> = { dir: "b", from: token, limit: String(pageSize), filter };
     if (to !== undefined) query.to = to;
     const path = `/client/v3/rooms/${part(roomId)}/messages`;
-    const said: z.output<typeof page> = page.parse(await api.call({ path, query, what: "the history" }, signal));
+    const said: z.output<typeof page> = asDocumented(
+      title,
+      page,
+      await api.call({ path, query, what: "the history" }, signal),
+    );
     for (const member of eventsIn(said.state)) onState?.(member);
     for (const event of eventsIn(said.chunk)) {
       if (isEnd(event)) return { events: oldestFirst(found), hasEnd: true, isWhole: true };

@@ -174,8 +174,8 @@ export class Intake {
     if (event.type === "m.room.redaction") return await this.#takeDeletion(roomId, event);
     const isMessage = event.type === "m.room.message" || event.type === "m.sticker";
     const original = isMessage ? replacedBy(event) : undefined;
-    if (original !== undefined) memory.replace(original, event);
-    else if (isMessage) memory.keep(event);
+    if (original !== undefined) memory.replace(roomId, original, event);
+    else if (isMessage) memory.keep(roomId, event);
     if (event.sender === bot.id) return settled;
     if (event.type === "m.reaction") return this.#takeReaction(roomId, event);
     if (!isMessage || isAutomatic(event) || bot.rooms.of(roomId).isEncrypted === true) return settled;
@@ -207,7 +207,7 @@ export class Intake {
     if (next === undefined || first === undefined || first.sender !== event.sender) return settled;
     const { content } = first;
     const changed = { ...first, content: { ...content, ...next, "m.relates_to": content["m.relates_to"] } };
-    const known = memory.taken(original);
+    const known = memory.taken(roomId, original);
     const received =
       known === undefined
         ? await reader.readChange(roomId, changed)
@@ -220,8 +220,8 @@ export class Intake {
   async #takeDeletion(roomId: string, event: MatrixEvent): Promise<{ readonly done: Settling }> {
     const { memory } = this.#options;
     const original = event.content.redacts ?? event.redacts ?? "";
-    const known = memory.taken(original);
-    memory.forget(original);
+    const known = memory.taken(roomId, original);
+    memory.forget(roomId, original);
     // Of what was taken before a restart nothing says any more where it was and what it was.
     const taken = known ?? (await this.#deletedIn(roomId, original));
     if (taken === undefined) return settled;

@@ -33,26 +33,33 @@ export class IntakeMemory {
     if (taken.platformMessageId !== undefined) this.#taken.set(taken.platformMessageId, taken);
   }
 
-  taken(eventId: string): Taken | undefined {
-    return this.#taken.get(eventId);
+  taken(roomId: string, eventId: string): Taken | undefined {
+    const taken = this.#taken.get(eventId);
+    return taken?.chatId === roomId ? taken : undefined;
   }
 
-  keep(event: MatrixEvent): void {
-    this.#events.set(event.event_id, event);
+  /** Of its room alone: what is said elsewhere about an event counts for nothing. */
+  keep(roomId: string, event: MatrixEvent): void {
+    this.#events.set(keyOf(roomId, event.event_id), event);
   }
 
   /** Its author has put another text into it. */
-  replace(eventId: string, { sender, content: { "m.new_content": next } }: MatrixEvent): void {
-    const known = this.#events.get(eventId);
+  replace(roomId: string, eventId: string, { sender, content: { "m.new_content": next } }: MatrixEvent): void {
+    const key = keyOf(roomId, eventId);
+    const known = this.#events.get(key);
     if (known === undefined || known.sender !== sender || next === undefined) return;
-    this.#events.set(eventId, { ...known, content: { ...known.content, ...next } });
+    this.#events.set(key, { ...known, content: { ...known.content, ...next } });
   }
 
-  forget(eventId: string): void {
-    this.#events.delete(eventId);
+  forget(roomId: string, eventId: string): void {
+    this.#events.delete(keyOf(roomId, eventId));
   }
 
-  event(eventId: string): MatrixEvent | undefined {
-    return this.#events.get(eventId);
+  event(roomId: string, eventId: string): MatrixEvent | undefined {
+    return this.#events.get(keyOf(roomId, eventId));
   }
+}
+
+function keyOf(roomId: string, eventId: string): string {
+  return `${roomId} ${eventId}`;
 }

@@ -56,12 +56,12 @@ export class Reader {
   async event(roomId: string, eventId: string | undefined): Promise<MatrixEvent | undefined> {
     const { account, memory, log } = this.#options;
     if (eventId === undefined) return undefined;
-    const known = memory.event(eventId);
+    const known = memory.event(roomId, eventId);
     if (known !== undefined) return known;
     const ask = () => readEvent(account.api, roomId, eventId, this.#signal);
     try {
       const found = await untilAnswered(ask, this.#signal, isAccountTrouble);
-      if (found !== undefined) memory.keep(found);
+      if (found !== undefined) memory.keep(roomId, found);
       return found;
     } catch (error) {
       if (this.#signal.aborted || isAccountTrouble(error)) throw error;

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { SlackApi, SlackArguments } from "../api.js";
+import { asDocumented } from "../../wire/call.js";
+import { type SlackApi, type SlackArguments, title } from "../api.js";
 import { type SlackMessage, slackMessage, type Where } from "../message.js";
 
 const page = z.looseObject({
@@ -29,7 +30,7 @@ export async function readAfter(
   let cursor: string | undefined;
   for (let pages = 0; pages < mostPages; pages += 1) {
     const args = { channel, ts: root, oldest, limit: String(pageSize), cursor, ...more };
-    const { messages, response_metadata: next } = page.parse(await api.call(method, args, signal));
+    const { messages, response_metadata: next } = asDocumented(title, page, await api.call(method, args, signal));
     // The first message of a thread comes with each of its pages.
     for (const message of messages.flatMap((one) => slackMessage.safeParse(one).data ?? []))
       if (message.ts > oldest) found.set(message.ts, message);
@@ -46,7 +47,9 @@ export async function readRoot(
   root: string,
   signal: AbortSignal,
 ): Promise<SlackMessage | undefined> {
-  const { messages } = page.parse(
+  const { messages } = asDocumented(
+    title,
+    page,
     await api.call("conversations.replies", { channel, ts: root, limit: "1", inclusive: true }, signal),
   );
   return messages.flatMap((one) => slackMessage.safeParse(one).data ?? []).find(({ ts }) => ts === root);
@@ -56,11 +59,16 @@ export async function readRoot(
 export async function listConversations(api: SlackApi, types: string, signal: AbortSignal): Promise<readonly string[]> {
   const ids: string[] = [];
   let cursor: string | undefined;
-  do {
+  for (let pages = 0; pages < mostPages; pages += 1) {
     const args = { types, exclude_archived: true, limit: String(pageSize), cursor };
-    const { channels, response_metadata: next } = list.parse(await api.call("users.conversations", args, signal));
+    const { channels, response_metadata: next } = asDocumented(
+      title,
+      list,
+      await api.call("users.conversations", args, signal),
+    );
     ids.push(...channels.map(({ id }) => id));
     cursor = next?.next_cursor || undefined;
-  } while (cursor !== undefined);
+    if (cursor === undefined) break;
+  }
   return ids;
 }

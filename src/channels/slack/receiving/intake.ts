@@ -1,9 +1,9 @@
-import { LRUCache } from "lru-cache";
 import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
 import { InOrder } from "../../../util/async/in-order.js";
 import type { ChannelContext, ReceivedMessage } from "../../channel.js";
 import type { Inbox, Taken } from "../../intake/inbox.js";
+import type { IntakeMemory } from "../../intake/memory.js";
 import { untilAnswered } from "../../wire/until-answered.js";
 import type { Account, Bot } from "../account.js";
 import { toFile } from "../files.js";
@@ -27,34 +27,9 @@ export interface IntakeOptions {
   readonly account: Account;
   readonly bot: Bot;
   readonly inbox: Inbox;
-  /** What has been heard lately; outlives a run. */
   readonly memory: IntakeMemory;
   readonly actsAtOnce: ChannelContext["actsAtOnce"];
   readonly log: Logger;
-}
-
-const remembered = 4000;
-
-/** Messages that were heard lately, and those of them that are settled. */
-export class IntakeMemory {
-  readonly #heard = new LRUCache<string, true>({ max: remembered });
-  readonly #settled = new LRUCache<string, true>({ max: remembered });
-
-  hear(id: string): void {
-    this.#heard.set(id, true);
-  }
-
-  wasHeard(id: string): boolean {
-    return this.#heard.has(id);
-  }
-
-  settle(id: string): void {
-    this.#settled.set(id, true);
-  }
-
-  isSettled(id: string): boolean {
-    return this.#settled.has(id);
-  }
 }
 
 /**

@@ -1,11 +1,12 @@
 import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
+import type { IntakeMemory } from "../../intake/memory.js";
 import type { SlackApi } from "../api.js";
 import { type Where, whereOf } from "../message.js";
 import { keyOf, type Places, toMs } from "../places.js";
 import { isLoginLost } from "../slack-error.js";
 import { readAfter } from "./history.js";
-import type { Intake, IntakeMemory } from "./intake.js";
+import type { Intake } from "./intake.js";
 
 export interface LookOptions {
   readonly api: SlackApi;

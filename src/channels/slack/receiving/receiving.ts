@@ -5,6 +5,7 @@ import { type LinkedAbort, linked } from "../../../util/async/linked.js";
 import { sleep } from "../../../util/async/sleep.js";
 import type { OwnChannelContext, Publish, ReceivedMessage } from "../../channel.js";
 import { Inbox } from "../../intake/inbox.js";
+import type { IntakeMemory } from "../../intake/memory.js";
 import { keepSocket, type OpenSocket, type SocketLimits } from "../../wire/socket.js";
 import type { Account, Bot } from "../account.js";
 import { title } from "../api.js";
@@ -14,7 +15,7 @@ import { forRun, isTokenTrouble } from "../slack-error.js";
 import { commandIn, type Envelope, eventIn, parseEnvelope, pressIn } from "./envelope.js";
 import { isTalkEvent, talkIn } from "./event.js";
 import { listConversations } from "./history.js";
-import { Intake, type IntakeMemory } from "./intake.js";
+import { Intake } from "./intake.js";
 import { Interactions } from "./interactions.js";
 import { Look } from "./look.js";
 

@@ -1,5 +1,5 @@
 import { newId } from "../../../util/ids.js";
-import { bareOf } from "../jid.js";
+import { bareOf, resourceOf } from "../jid.js";
 import { ns } from "../namespaces.js";
 import type { Session } from "../stream/session.js";
 import { type Xml, xml } from "../stream/xml.js";
@@ -29,6 +29,7 @@ export interface ArchiveQuery {
 
 interface OpenQuery {
   readonly of: string;
+  readonly max: number;
   readonly found: Archived[];
 }
 
@@ -49,7 +50,7 @@ export class Archives {
   async read(of: string, query: ArchiveQuery, signal: AbortSignal): Promise<ArchivePage> {
     const queryid = newId("mam");
     const found: Archived[] = [];
-    this.#open.set(queryid, { of, found });
+    this.#open.set(queryid, { of, max: query.max, found });
     try {
       const page = xml("set", ns.pages, {}, xml("max", ns.pages, {}, String(query.max)), ...placeOf(query));
       const wish = xml("query", ns.archive, { queryid }, formOf(query), page);
@@ -67,8 +68,13 @@ export class Archives {
     const result = message.child("result", ns.archive);
     if (result === undefined) return false;
     const query = this.#open.get(result.attribute("queryid") ?? "");
-    const from = message.attribute("from");
-    const isHis = query !== undefined && (from === undefined ? this.#session.account : bareOf(from)) === query.of;
+    const from = message.attribute("from") ?? this.#session.account;
+    // What comes from a nick of the room, or beyond what was asked for, is not the archive's.
+    const isHis =
+      query !== undefined &&
+      bareOf(from) === query.of &&
+      resourceOf(from) === undefined &&
+      query.found.length < query.max;
     const forwarded = result.child("forwarded", ns.forward);
     const inner = forwarded?.child("message", ns.client);
     const id = result.attribute("id");

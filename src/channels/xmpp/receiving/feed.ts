@@ -40,6 +40,12 @@ interface Place {
   readonly at: number;
 }
 
+/** What waits until the archive has been read, and who waits for its end. */
+interface Held {
+  readonly entry: Entry;
+  readonly settle: (isSettled: Promise<boolean>) => void;
+}
+
 const mostSeen = 4000;
 const mostHeld = 1000;
 const mostUnsettled = 1000;
@@ -54,7 +60,7 @@ export class Feed {
   readonly #options: FeedOptions;
   readonly #position = new Position<Place>();
   readonly #seen = new LRUCache<string, true>({ max: mostSeen });
-  #held: Entry[] | undefined = [];
+  #held: Held[] | undefined = [];
   #hasMore = false;
   #unsettled = 0;
   #room: Gate | undefined;
@@ -65,16 +71,22 @@ export class Feed {
     this.#options = options;
   }
 
-  /** A message that has just come. Resolves once it is settled, or is in an archive from which it can be read again. */
-  live(entry: Entry): Promise<unknown> {
+  /**
+   * A message that has just come. Resolves once it is settled, or is in an archive from which it can be read again. False: it
+   * was not taken, and is nowhere else.
+   */
+  live(entry: Entry): Promise<boolean> {
+    const taken = this.#held === undefined ? this.#take(entry, Date.now()) : this.#hold(entry, this.#held);
     const isArchived = entry.id !== undefined && this.#options.archives !== undefined;
-    if (this.#held === undefined) {
-      const taken = this.#take(entry, Date.now());
-      return isArchived ? Promise.resolve() : taken;
+    return isArchived ? Promise.resolve(true) : taken;
+  }
+
+  #hold(entry: Entry, held: Held[]): Promise<boolean> {
+    if (held.length >= mostHeld) {
+      this.#hasMore = true;
+      return Promise.resolve(true);
     }
-    if (this.#held.length < mostHeld) this.#held.push(entry);
-    else this.#hasMore = true;
-    return Promise.resolve();
+    return new Promise((settle) => held.push({ entry, settle }));
   }
 
   /**
@@ -98,7 +110,7 @@ export class Feed {
     }
     const held = this.#held;
     this.#held = undefined;
-    for (const entry of held) void this.#take(entry, Date.now());
+    for (const { entry, settle } of held) settle(this.#take(entry, Date.now()));
     if (!this.#hasMore) return;
     this.#hasMore = false;
     await this.catchUp(signal);
@@ -117,7 +129,9 @@ export class Feed {
     const { jid, pageSize = 100, log } = this.#options;
     let { after } = known;
     let start = after === "" ? known.at : undefined;
-    for (;;) {
+    // An archive that goes round in circles is left.
+    for (const ends = new Set<string>(); !ends.has(after); ) {
+      if (after !== "") ends.add(after);
       const page = await archives.read(jid, { after, start, max: pageSize }, signal).catch((error: unknown) => {
         // It keeps messages for some time only, and that one is gone.
         if (!(error instanceof StanzaError) || error.condition !== "item-not-found" || start !== undefined) throw error;
@@ -140,10 +154,10 @@ export class Feed {
     }
   }
 
-  async #take(entry: Entry, at: number): Promise<void> {
+  async #take(entry: Entry, at: number): Promise<boolean> {
     const { id } = entry;
     if (id !== undefined) {
-      if (this.#seen.has(id)) return;
+      if (this.#seen.has(id)) return true;
       this.#seen.set(id, true);
     }
     const settle = id === undefined ? undefined : this.#position.begin({ id, at });
@@ -154,10 +168,11 @@ export class Feed {
     });
     this.#unsettled -= 1;
     if (this.#unsettled <= mostUnsettled) this.#room?.open();
-    if (!isSettled || settle === undefined) return;
+    if (!isSettled || settle === undefined) return isSettled;
     settle();
     this.#writing ??= this.#write();
     await this.#writing;
+    return true;
   }
 
   async #roomMade(signal: AbortSignal): Promise<void> {

@@ -28,9 +28,11 @@ export interface LoggedIn {
   readonly isManaged: boolean;
 }
 
+const defaultLoginMs = 20_000;
+
 /** @throws {ChannelError} not `retryable`: the account, its password or the lack of TLS */
 export async function logIn(login: Login, signal: AbortSignal): Promise<LoggedIn> {
-  using scope = linked(signal, login.loginMs ?? 20_000);
+  using scope = linked(signal, login.loginMs ?? defaultLoginMs);
   const wire = await openFirst(login, scope.signal);
   const onAbort = (): void => wire.destroy(new ChannelError("The XMPP server does not answer.", { retryable: true }));
   scope.signal.addEventListener("abort", onAbort, { once: true });
@@ -45,12 +47,15 @@ export async function logIn(login: Login, signal: AbortSignal): Promise<LoggedIn
   }
 }
 
-async function openFirst({ jid, service, ca }: Login, signal: AbortSignal): Promise<Wire> {
+async function openFirst({ jid, service, ca, loginMs = defaultLoginMs }: Login, signal: AbortSignal): Promise<Wire> {
   const domain = domainOf(jid);
   let failure = new ChannelError(`The server of ${jid} was not found.`, { retryable: true });
-  for (const address of await whereToConnect(domain, service)) {
+  const addresses = await whereToConnect(domain, service);
+  for (const address of addresses) {
+    // One that does not answer leaves time for the next.
+    using turn = linked(signal, loginMs / addresses.length);
     try {
-      return await Wire.open(address, { domain, ca }, signal);
+      return await Wire.open(address, { domain, ca }, turn.signal);
     } catch (error) {
       if (!(error instanceof ChannelError)) throw error;
       failure = error;
@@ -102,14 +107,17 @@ async function authenticate(wire: Wire, features: Xml, { jid, password }: Login)
   const scram = new Scram(hash, userOf(jid), password);
   begin(hash === "sha1" ? "SCRAM-SHA-1" : "SCRAM-SHA-256", scram.first);
   const challenge = await wire.next();
-  if (!challenge.is("challenge", ns.sasl)) return void succeeded(challenge, jid);
+  const forged = new ChannelError(`What answers for ${jid} does not know the password: it is not the server.`);
+  if (!challenge.is("challenge", ns.sasl)) {
+    succeeded(challenge, jid);
+    throw forged;
+  }
   const answer = await scram.answer(fromBase64(challenge.text)).catch((cause: unknown) => {
     throw new ChannelError(`The server of ${jid} asks for a login that makes no sense.`, { cause, retryable: true });
   });
   wire.send(xml("response", ns.sasl, {}, base64(answer)));
   const end = succeeded(await wire.next(), jid);
-  if (!scram.proves(fromBase64(end.text)))
-    throw new ChannelError(`What answers for ${jid} does not know the password: it is not the server.`);
+  if (!scram.proves(fromBase64(end.text))) throw forged;
 }
 
 function succeeded(element: Xml, jid: string): Xml {

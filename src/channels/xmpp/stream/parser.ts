@@ -27,6 +27,7 @@ const defaults: ParserLimits = { maxLength: 2 * 1024 * 1024, maxDepth: 64, maxAt
 interface OpenElement {
   readonly element: Xml;
   readonly tag: string;
+  /** Namespaces that it names itself, by their prefixes. */
   readonly names: ReadonlyMap<string, string>;
 }
 
@@ -44,9 +45,9 @@ export class XmlParser {
   readonly #events: ParserEvents;
   readonly #limits: ParserLimits;
   readonly #open: OpenElement[] = [];
+  /** A tag or a text whose end has not come. It is not looked into before: that would join it again with each piece. */
   #rest = "";
-  /** Up to here `#rest` is known to hold no end of what it begins with. */
-  #seen = 0;
+  #isTag = false;
   #quote = "";
   #length = 0;
   #elements = 0;
@@ -59,34 +60,25 @@ export class XmlParser {
 
   /** @throws {XmlError} */
   write(text: string): void {
-    this.#rest += text;
-    for (let at = 0; ; ) {
-      const end = this.#rest[at] === "<" ? this.#endOfTag(at) : this.#rest.indexOf("<", Math.max(at, this.#seen));
-      if (end === -1) {
-        this.#keep(at);
-        return;
-      }
-      const piece = this.#rest.slice(at, end);
+    for (let at = 0; at < text.length; ) {
+      if (this.#rest === "") this.#isTag = text[at] === "<";
+      const end = this.#isTag ? this.#endOfTag(text, at) : text.indexOf("<", at);
+      const piece = end === -1 ? text.slice(at) : text.slice(at, end);
       this.#count(piece.length);
-      if (piece.startsWith("<")) this.#takeTag(piece.slice(1, -1));
-      else this.#takeText(piece);
-      this.#seen = 0;
+      this.#rest += piece;
+      if (end === -1) return;
+      const whole = this.#rest;
+      this.#rest = "";
+      if (this.#isTag) this.#takeTag(whole.slice(1, -1));
+      else this.#takeText(whole);
       at = end;
     }
   }
 
-  #keep(at: number): void {
-    this.#rest = this.#rest.slice(at);
-    this.#seen = this.#rest.length;
-    if (this.#length + this.#rest.length > this.#limits.maxLength) throw new XmlError("a stanza is too large");
-  }
-
   /** Behind the `>` that ends the tag; a `>` in quotes is a part of it. */
-  #endOfTag(at: number): number {
-    let index = Math.max(at, this.#seen);
-    if (index === at) this.#quote = "";
-    for (; index < this.#rest.length; index += 1) {
-      const character = this.#rest[index];
+  #endOfTag(text: string, at: number): number {
+    for (let index = at; index < text.length; index += 1) {
+      const character = text[index];
       if (this.#quote !== "") {
         if (character === this.#quote) this.#quote = "";
       } else if (character === '"' || character === "'") this.#quote = character;
@@ -119,17 +111,17 @@ export class XmlParser {
     this.#elements += 1;
     if (this.#open.length >= maxDepth || this.#elements > maxElements) throw new XmlError("a stanza is too deep");
     const attributes = new Map<string, string>();
-    let names = this.#open.at(-1)?.names ?? new Map([["xml", xmlNamespace]]);
+    const names = new Map<string, string>();
     for (const [, key = "", double, single] of written.matchAll(attributePattern)) {
       const value = unescaped(double ?? single ?? "");
       if (attributes.has(key) || attributes.size >= maxAttributes) throw new XmlError("a tag has too many attributes");
       const prefix = key === "xmlns" ? "" : key.startsWith("xmlns:") ? key.slice(6) : undefined;
       attributes.set(key, value);
-      if (prefix !== undefined) names = new Map([...names, [prefix, value]]);
+      if (prefix !== undefined) names.set(prefix, value);
     }
     for (const key of attributes.keys()) if (/^xmlns(:|$)/.test(key)) attributes.delete(key);
     const [local = "", prefix = ""] = tag.split(":").toReversed();
-    const ns = names.get(prefix);
+    const ns = names.get(prefix) ?? this.#namespaceOf(prefix);
     if (prefix !== "" && ns === undefined) throw new XmlError("a prefix has no namespace");
     const element = new Xml(local, ns ?? "", attributes);
     this.#open.push({ element, tag, names });
@@ -137,6 +129,12 @@ export class XmlParser {
       this.#reset();
       this.#events.onOpen(element);
     }
+  }
+
+  /** As what is around names it. */
+  #namespaceOf(prefix: string): string | undefined {
+    const by = this.#open.findLast(({ names }) => names.has(prefix));
+    return by?.names.get(prefix) ?? (prefix === "xml" ? xmlNamespace : undefined);
   }
 
   #close(tag: string): void {
@@ -172,8 +170,14 @@ function unescaped(text: string): string {
     const [, hex, decimal] = /^#(?:x([\da-f]{1,6})|(\d{1,7}))$/i.exec(said) ?? [];
     const code = hex === undefined ? (decimal === undefined ? Number.NaN : Number(decimal)) : Number.parseInt(hex, 16);
     const known = Object.hasOwn(characters, said) ? characters[said] : undefined;
-    const character = known ?? (code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined);
+    const character = known ?? (isCharacter(code) ? String.fromCodePoint(code) : undefined);
     if (end === "" || character === undefined) throw new XmlError("a name of a character is not known");
     return character;
   });
+}
+
+/** Of XML: no control characters, and no halves of a character. */
+function isCharacter(code: number): boolean {
+  if (code < 0x20) return code === 0x9 || code === 0xa || code === 0xd;
+  return code <= 0xd7ff || (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff);
 }

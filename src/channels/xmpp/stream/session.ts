@@ -1,5 +1,7 @@
+import { setMaxListeners } from "node:events";
 import { ChannelError } from "../../../errors.js";
 import { createGate } from "../../../util/async/gate.js";
+import { linked } from "../../../util/async/linked.js";
 import { within } from "../../../util/async/within.js";
 import { newId } from "../../../util/ids.js";
 import { Position } from "../../intake/position.js";
@@ -19,10 +21,11 @@ export interface SessionSpans {
   readonly answerMs: number;
 }
 
+const unknownEnd = { retryable: true, outcome: "unknown" } as const;
 const defaults: SessionSpans = { pingMs: 45_000, silentMs: 100_000, answerMs: 20_000 };
 
 export interface SessionListener {
-  /** A message is confirmed to the server once what this returns has resolved. */
+  /** A message is confirmed to the server once what this returns has resolved, and not where that is false. */
   readonly onMessage: (message: Xml) => Promise<unknown> | undefined;
   readonly onPresence: (presence: Xml) => void;
   /** Something was heard. */
@@ -33,6 +36,12 @@ export interface SessionListener {
 const features = [ns.info, ns.ping, ns.receipts, ns.correct, ns.states, ns.reply, ns.markers, ns.invitation];
 
 type Settle = (answer: Xml) => void;
+
+interface Echo {
+  /** Who was written to. */
+  readonly to: string;
+  readonly settle: Settle;
+}
 
 /** A connection that is logged in: stanzas out and in, and what the server says to each. */
 export class Session {
@@ -45,7 +54,9 @@ export class Session {
   readonly #spans: SessionSpans;
   readonly #answers = new Map<string, Settle>();
   /** By the ids of messages of ours: what comes back of each. */
-  readonly #echoes = new Map<string, Settle>();
+  readonly #echoes = new Map<string, Echo>();
+  /** Aborts with its end. */
+  readonly #ending = new AbortController();
   readonly #handled = new Position<number>();
   #received = 0;
   #sent = 0;
@@ -62,7 +73,13 @@ export class Session {
     this.account = bareOf(jid);
     const watch = setInterval(() => this.#watch(), Math.min(this.#spans.pingMs, this.#spans.silentMs / 2));
     watch.unref();
-    this.closed = wire.closed.finally(() => clearInterval(watch));
+    // Many wait below it, and let go when they are done.
+    setMaxListeners(0, this.#ending.signal);
+    this.closed = wire.closed.then((error) => {
+      clearInterval(watch);
+      this.#ending.abort(new ChannelError(error.message, unknownEnd));
+      return error;
+    });
     wire.listen((element) => this.#take(element));
   }
 
@@ -116,10 +133,11 @@ export class Session {
     const id = message.attribute("id") ?? "";
     const gate = createGate();
     let refusal: Xml | undefined;
-    this.#echoes.set(id, (came) => {
+    const settle = (came: Xml): void => {
       if (came.attribute("type") === "error") refusal = came;
       gate.open();
-    });
+    };
+    this.#echoes.set(id, { to: bareOf(message.attribute("to") ?? ""), settle });
     try {
       this.send(message);
       await this.#waitFor(isEchoed ? gate.opened : Promise.race([gate.opened, this.#reached()]), ms, signal);
@@ -150,7 +168,7 @@ export class Session {
     const waiting = { count: this.#sent, done: gate.open };
     this.#unconfirmed.add(waiting);
     this.#wire.send(xml("r", ns.management));
-    await Promise.race([gate.opened, this.closed]);
+    await gate.opened;
     this.#unconfirmed.delete(waiting);
   }
 
@@ -161,16 +179,13 @@ export class Session {
   }
 
   async #waitFor(work: Promise<unknown>, ms: number, signal: AbortSignal): Promise<void> {
-    const unknown = { retryable: true, outcome: "unknown" } as const;
-    const lost = this.closed.then((error) => {
-      throw new ChannelError(error.message, unknown);
-    });
-    const late = (): Error => new ChannelError(`The XMPP server did not answer within ${ms} ms.`, unknown);
+    using open = linked(this.#ending.signal);
+    const late = (): Error => new ChannelError(`The XMPP server did not answer within ${ms} ms.`, unknownEnd);
     try {
-      await within(Promise.race([lost, work]), { ms, signal, late });
+      await within(within(work, { signal: open.signal }), { ms, signal, late });
     } catch (error) {
       if (error instanceof ChannelError) throw error;
-      throw new ChannelError("It was given up before the XMPP server answered.", { ...unknown, cause: error });
+      throw new ChannelError("It was given up before the XMPP server answered.", { ...unknownEnd, cause: error });
     }
   }
 
@@ -195,10 +210,18 @@ export class Session {
       if (element.name === "presence") this.#listener?.onPresence(element);
       return;
     }
-    this.#echoes.get(echoedId(element))?.(element);
+    this.#takeEcho(element);
     const work = this.#listener?.onMessage(element);
     if (work === undefined) settle();
-    else void work.then(settle, settle);
+    else void work.then((isTaken) => (isTaken === false ? undefined : settle()), settle);
+  }
+
+  /** Nobody else speaks for who was written to: only they, their server through ours, or our own. */
+  #takeEcho(message: Xml): void {
+    const echo = this.#echoes.get(echoedId(message));
+    const from = bareOf(message.attribute("from") ?? this.account);
+    if (echo !== undefined && [echo.to, domainOf(echo.to), this.account, domainOf(this.account)].includes(from))
+      echo.settle(message);
   }
 
   #takeCount(element: Xml): void {

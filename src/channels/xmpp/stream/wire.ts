@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { StringDecoder } from "node:string_decoder";
 import { connect as connectTls } from "node:tls";
-import { ChannelError } from "../../../errors.js";
+import { ChannelError, messageOf } from "../../../errors.js";
 import { isLoopback } from "../../../util/loopback.js";
 import { whyUnreached } from "../../../util/text/why-unreached.js";
 import { openWebFrames, type WebFrames } from "../../wire/web-frames.js";
@@ -70,6 +70,8 @@ export class Wire {
 
   /** Begins a stream of XML, the first one or a new one after a step of the login. */
   restart(): void {
+    // What was said before a step of the login was not said by whom it proves. Before TLS it can be anybody's.
+    this.#waiting.length = 0;
     if (this.#frames !== undefined) {
       this.#writeText(write(xml("open", ns.framing, { to: this.#options.domain, version: "1.0" })));
       return;
@@ -87,11 +89,12 @@ export class Wire {
     const first = this.#waiting.shift();
     if (first !== undefined) return first;
     const coming = new Promise<Xml>((resolve) => {
-      this.#listener = resolve;
+      this.#listener = (element) => {
+        this.#listener = undefined;
+        resolve(element);
+      };
     });
-    const element = await Promise.race([coming, this.#failed()]);
-    this.#listener = undefined;
-    return element;
+    return await Promise.race([coming, this.#failed()]);
   }
 
   /** From now on, and for what has come already. What it throws ends the connection. */
@@ -215,10 +218,9 @@ export class Wire {
   #guarded(work: () => void): void {
     try {
       work();
-    } catch (error) {
-      if (!(error instanceof XmlError)) throw error;
-      const why = `What the XMPP server sent cannot be read: ${error.message}.`;
-      this.destroy(new ChannelError(why, { retryable: true }));
+    } catch (cause) {
+      const why = `What the XMPP server sent cannot be read: ${messageOf(cause)}.`;
+      this.destroy(new ChannelError(why, { retryable: true, ...(cause instanceof XmlError ? {} : { cause }) }));
     }
   }
 

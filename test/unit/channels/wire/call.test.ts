@@ -83,5 +83,7 @@ test("reads what a status means", () => {
   assert.deepEqual(jsonOf("Slack", { ...answer(200), body: Buffer.from('{"ok":true}') }), { ok: true });
   const now = Date.parse("2026-11-23T10:00:00Z");
   assert.equal(retryAfterMs("Mon, 23 Nov 2026 10:00:05 GMT", now), 5000);
+  for (const value of ["99999999999", "Mon, 23 Nov 2099 10:00:05 GMT"])
+    assert.equal(retryAfterMs(value, now), 86_400_000, "a day is the most that a platform can ask for");
   for (const value of [null, "", "soon"]) assert.equal(retryAfterMs(value, now), undefined);
 });
