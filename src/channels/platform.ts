@@ -118,6 +118,12 @@ export interface Imports {
   readonly loginKeys?: readonly string[];
   /** Prefixes of people's ids that mean nothing here, and what an id looks like; absent: any text is an id. */
   readonly ids?: { readonly prefixes: readonly string[]; readonly pattern: RegExp };
+  /** What others call this channel. */
+  readonly otherNames?: readonly string[];
+  /** What nanobot calls otherwise, with our keys. */
+  readonly fromNanobot?: (section: JsonObject) => JsonObject;
+  /** What the owner has to do by hand before a section of another program works here; undefined: nothing. */
+  readonly todo?: (section: JsonObject) => string | undefined;
   /** OpenClaw's section with our keys. `secret` gives the text of a value that may be elsewhere. */
   readonly fromOpenclaw?: (section: JsonObject, secret: (value: unknown) => string | undefined) => JsonObject;
   /**

@@ -100,6 +100,12 @@ export function setUpOf(name: PlatformName): SetUp | undefined {
   return setUp === undefined ? undefined : { fields: setUp.fields, person: setUp.person };
 }
 
+/** Our name for a channel that others may call otherwise. */
+export function ownNameOf(name: string): string {
+  const own = Object.entries(platforms).find(([, { imports }]) => imports?.otherNames?.includes(name) === true);
+  return own?.[0] ?? name;
+}
+
 /** What is taken over from other programs; undefined: nothing. */
 export function importsOf(name: string): Imports | undefined {
   return isPlatformName(name) ? platforms[name].imports : undefined;

@@ -1,4 +1,4 @@
-import { importsOf } from "../channels/platforms.js";
+import { importsOf, ownNameOf } from "../channels/platforms.js";
 import { isObject, type JsonObject } from "./openclaw/json5.js";
 import { at, objectAt, textAt, toTime } from "./read-files.js";
 import type { Problem } from "./source.js";
@@ -28,7 +28,8 @@ export function toGoJobs(stored: JsonObject, file: string, now: number, problems
       problems.push({ what, why: "its time has passed" });
       continue;
     }
-    const channel = firstText(entry, ["delivery", "channel"], ["payload", "channel"], ["payload", "originChannel"]);
+    const theirs = firstText(entry, ["delivery", "channel"], ["payload", "channel"], ["payload", "originChannel"]);
+    const channel = theirs === undefined ? undefined : ownNameOf(theirs);
     const to = firstText(entry, ["delivery", "to"], ["payload", "to"], ["payload", "originChatId"]);
     const canAnswer = channel !== undefined && isReachable(channel) && to !== undefined;
     const chat = canAnswer ? chatIn(channel, to, firstText(entry, ["sessionKey"], ["payload", "sessionKey"])) : {};
@@ -73,10 +74,13 @@ function toSchedule(schedule: JsonObject): JsonObject | undefined {
  * has the topic in the key of the conversation that made the job.
  */
 function chatIn(channel: string, to: string, sessionKey = ""): JsonObject {
-  const plain = to.replace(new RegExp(`^(?:${channel}:|tg:)?(?:(?:channel|chat|group|direct|dm|user):)?`), "");
-  const { chatOf } = importsOf(channel) ?? {};
+  const { chatOf, otherNames = [] } = importsOf(channel) ?? {};
+  const names = [channel, "tg", ...otherNames].join("|");
+  const begin = new RegExp(`^(?:(?:${names}):)?(?:(channel|chat|group|direct|dm|user):)?`);
+  const [before = "", kind] = begin.exec(to) ?? [];
+  const plain = to.slice(before.length);
   if (chatOf === undefined) return { to: plain };
-  const [chat = plain, topic] = chatOf(plain) ?? [];
+  const [chat = plain, topic] = (kind === undefined ? undefined : chatOf(plain, kind)) ?? chatOf(plain) ?? [];
   const [, ofKey] = /:(?:topic|thread):(\d+)$/.exec(sessionKey.includes(`${chat}:`) ? sessionKey : "") ?? [];
   const thread = topic ?? ofKey;
   return thread === undefined ? { to: chat } : { to: chat, thread };

@@ -6,6 +6,7 @@ import { toGoJobs } from "./jobs.js";
 import { isObject, type JsonObject } from "./openclaw/json5.js";
 import { providerName } from "./provider-names.js";
 import {
+  at,
   findNotes,
   findWorkspace,
   isFile,
@@ -16,7 +17,7 @@ import {
   readObject,
   textAt,
 } from "./read-files.js";
-import { channelSetting, commonSettings, providerSettings, toCamel, toCamelKeys } from "./settings.js";
+import { allowedGroups, channelSetting, commonSettings, providerSettings, toCamel, toCamelKeys } from "./settings.js";
 import type { FoundNote, FoundSession, Problem, Source } from "./source.js";
 import { toSession, toSessionKey } from "./transcript.js";
 
@@ -36,7 +37,7 @@ export async function readNanobot(folder: string, homedir: string, now: number):
   const named = textAt(config, "agents", "defaults", "workspace");
   const workspace = await findWorkspace(folder, { named, usual: [".nanobot"], homedir });
   const channels = Object.entries(objectAt(config, "channels")).flatMap(([name, section]) =>
-    isObject(section) ? (channelSetting(name, section, problems) ?? []) : [],
+    isObject(section) ? (channelSetting(name, toChannel(name, section, problems), problems) ?? []) : [],
   );
   const providers = providerSettings(objectAt(config, "providers"), problems);
   let jobs = {};
@@ -57,6 +58,23 @@ export async function readNanobot(folder: string, homedir: string, now: number):
     settings: [...channels, ...providers, ...commonSettings(config)],
     problems,
   };
+}
+
+/** A channel with our keys; of several bots the first one that is on. */
+function toChannel(name: string, { instances, ...stored }: JsonObject, problems: Problem[]): JsonObject {
+  const bots = Array.isArray(instances) ? instances.filter(isObject) : [];
+  const bot = bots.find(({ enabled }) => enabled !== false) ?? bots[0];
+  if (bots.length > 1)
+    problems.push({
+      what: `channels.${name}.instances`,
+      why: `maxclaw has one account of a channel: ${textAt(bot, "name") ?? "the first"} is imported`,
+    });
+  const section: JsonObject = { ...stored, ...bot, ...(bot === undefined ? {} : { enabled: stored.enabled }) };
+  const dm = at(section, "dm", "allowFrom");
+  const own = Array.isArray(section.allowFrom) ? section.allowFrom : [];
+  const people = own.length === 0 && Array.isArray(dm) && dm.length > 0 ? { allowFrom: dm } : {};
+  const ours = importsOf(name)?.fromNanobot?.(section) ?? {};
+  return { ...section, ...people, ...ours, ...allowedGroups(name, section, problems) };
 }
 
 /** What was added, changed and removed while its gateway did not run is in a file beside the jobs, until it looks. */

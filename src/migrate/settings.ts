@@ -1,5 +1,5 @@
 import type { Imports } from "../channels/platform.js";
-import { importsOf } from "../channels/platforms.js";
+import { importsOf, ownNameOf } from "../channels/platforms.js";
 import { absentChannels } from "../config/schema.js";
 import { isObject, type JsonObject } from "./openclaw/json5.js";
 import { providerName, withAddress } from "./provider-names.js";
@@ -11,7 +11,8 @@ export const serverKeys = ["command", "args", "env", "cwd", "url", "headers", "t
 const defaultKeys = ["model", "fallbacks", "maxTokens", "temperature", "maxToolIterations", "timezone"];
 
 /** A channel's section with our keys. Undefined where it holds nothing that lets it connect, or is none of ours. */
-export function channelSetting(name: string, section: JsonObject, problems: Problem[]): FoundSetting | undefined {
+export function channelSetting(theirs: string, section: JsonObject, problems: Problem[]): FoundSetting | undefined {
+  const name = ownNameOf(theirs);
   const imports = importsOf(name);
   if (imports === undefined) {
     const isUsed = section.enabled !== false && (section.enabled === true || hasText(section));
@@ -19,9 +20,12 @@ export function channelSetting(name: string, section: JsonObject, problems: Prob
       problems.push({ what: `channels.${name}`, why: "maxclaw does not have this channel" });
     return undefined;
   }
-  const value = { ...pick(section, imports.keys) };
+  const value = { ...pick(section, [...imports.keys, "allowGroups"]) };
+  const todo = imports.todo?.(section);
   const says = (key: string): boolean => value[key] !== undefined && value[key] !== false && value[key] !== "";
-  if (![...(imports.loginKeys ?? ["token"]), "enabled"].some(says)) return undefined;
+  const isEmpty = ![...(imports.loginKeys ?? ["token"]), "enabled"].some(says);
+  if (isEmpty && (todo === undefined || value.allowFrom === undefined)) return undefined;
+  if (todo !== undefined) problems.push({ what: `channels.${name}`, why: todo });
   const { allowed, others } = allowlist(imports.ids, value.allowFrom);
   // As far as it goes: who cannot be told from a stranger shows a pairing code.
   if (value.allowFrom !== undefined) value.allowFrom = allowed;
@@ -36,6 +40,27 @@ export function channelSetting(name: string, section: JsonObject, problems: Prob
       ? "nobody is on its allowFrom: who writes gets a pairing code"
       : undefined;
   return { path: ["channels", name], value, ...(remark === undefined ? {} : { remark }) };
+}
+
+/**
+ * The groups that a section allows, as ours: a list, or the keys of an object whose values may say no. Where it does not hold on to a
+ * list, there is none.
+ */
+export function allowedGroups(name: string, section: JsonObject, problems: Problem[]): JsonObject {
+  const policy = section.groupPolicy;
+  if (policy === "disabled")
+    problems.push({ what: `channels.${name}.groupPolicy`, why: "maxclaw answers in groups: keep the bot out of them" });
+  if (policy !== "allowlist") return {};
+  const chatOf = importsOf(ownNameOf(name))?.chatOf;
+  const isOn = (value: unknown): boolean => at(value, "allow") !== false && at(value, "enabled") !== false;
+  const named = ["groups", "channels", "rooms"].flatMap((key) =>
+    Object.entries(objectAt(section, key)).flatMap(([id, value]) => (isOn(value) ? [id] : [])),
+  );
+  const listed = Array.isArray(section.groupAllowFrom) ? section.groupAllowFrom.map(String) : [];
+  const people = importsOf(ownNameOf(name))?.ids?.pattern;
+  const ids = [...named, ...listed.filter((id) => people?.test(id) !== true)];
+  const groups = ids.flatMap((id) => (id === "*" ? [] : (chatOf?.(id, "group")?.slice(0, 1) ?? [])));
+  return groups.length === 0 || named.includes("*") ? {} : { allowGroups: [...new Set(groups)] };
 }
 
 /** Providers that have a key, an address or models. */
@@ -132,7 +157,7 @@ function allowlist(
     .map((entry) => String(entry).trim())
     .filter((entry) => entry !== "");
   if (ids === undefined) return { allowed: entries, others: [] };
-  const prefix = new RegExp(`^(?:${ids.prefixes.join("|")}):`, "i");
+  const prefix = new RegExp(`^(?:(?:${ids.prefixes.join("|")}):)+`, "i");
   const plain = entries.map((entry) => entry.replace(prefix, "").replace(/^(\d+)\|.*$/, "$1"));
   const isId = (entry: string): boolean => entry === "*" || ids.pattern.test(entry) || /\$\{\w+\}/.test(entry);
   return { allowed: plain.filter(isId), others: plain.filter((entry) => !isId(entry)) };

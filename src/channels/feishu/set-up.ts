@@ -57,7 +57,10 @@ export const feishuSetUp: SetUp = {
 };
 
 export const feishuImports: Imports = {
-  keys: ["enabled", "appId", "appSecret", "verificationToken", "encryptKey", "listenAddr", "webhookPath", "allowFrom"],
+  keys: [
+    ...["enabled", "appId", "appSecret", "verificationToken", "encryptKey", "listenAddr", "webhookPath", "allowFrom"],
+    ...["receiveBy", "domain"],
+  ],
   loginKeys: ["appId"],
   ids: { prefixes: ["feishu", "lark", "user", "open_id"], pattern: openId },
   fromOpenclaw: ({ appId, appSecret, encryptKey, verificationToken, domain, connectionMode }, secret) => ({

@@ -14,12 +14,22 @@ const info = z.looseObject({
   size: z.number().nonnegative().optional().catch(undefined),
 });
 
+/** A file in an encrypted room. https://spec.matrix.org/latest/client-server-api/#sending-encrypted-attachments */
+const sealedFile = z.looseObject({
+  url: z.string(),
+  key: z.looseObject({ k: z.string() }),
+  iv: z.string(),
+  hashes: z.looseObject({ sha256: z.string() }),
+});
+export type SealedFile = z.output<typeof sealedFile>;
+
 const textual = z.looseObject({
   msgtype: z.string().optional().catch(undefined),
   body: z.string().optional().catch(undefined),
   formatted_body: z.string().optional().catch(undefined),
   filename: z.string().optional().catch(undefined),
   url: z.string().optional().catch(undefined),
+  file: sealedFile.optional().catch(undefined),
   info: info.optional().catch(undefined),
   "m.mentions": z
     .looseObject({ user_ids: z.array(z.string()).optional().catch(undefined) })

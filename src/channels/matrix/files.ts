@@ -6,6 +6,7 @@ import { readToSend } from "../../util/files/noted-file.js";
 import type { ReceivedFile } from "../channel.js";
 import { asDocumented, callPlatform, statusError, withoutMessage } from "../wire/call.js";
 import { type ApiCall, type MatrixApi, part } from "./api.js";
+import { openFile, sealFile } from "./crypto/sealed-file.js";
 import type { Content } from "./event.js";
 import { codeOf, title } from "./matrix-error.js";
 
@@ -19,7 +20,8 @@ export function isFile({ msgtype }: Content): boolean {
 
 /** A file that somebody has sent; undefined: it names none. */
 export function toFile(content: Content, api: MatrixApi): ReceivedFile | undefined {
-  const { url, info, body = "", filename } = content;
+  const { url: open, file: sealed, info, body = "", filename } = content;
+  const url = sealed?.url ?? open;
   const [, server, id] = /^mxc:\/\/([^/\s?#]+)\/([\w.~-]+)$/.exec(url ?? "") ?? [];
   if (server === undefined || id === undefined) return undefined;
   const name = filename ?? (body || id);
@@ -28,7 +30,10 @@ export function toFile(content: Content, api: MatrixApi): ReceivedFile | undefin
     mimeType: info?.mimetype ?? mimeTypeOf(name),
     sizeBytes: info?.size,
     isVoice: "org.matrix.msc3245.voice" in content || "m.voice" in content || undefined,
-    read: (maxBytes, signal) => download(api, { server, id }, maxBytes, signal),
+    read: async (maxBytes, signal) => {
+      const bytes = await download(api, { server, id }, maxBytes, signal);
+      return sealed === undefined ? bytes : openFile(bytes, sealed);
+    },
   };
 }
 
@@ -68,15 +73,22 @@ async function elsewhere(address: string, maxBytes: number, signal: AbortSignal)
  *
  * @throws {ChannelError} `refused`: nothing was shown, whatever went wrong
  */
-export async function upload(api: MatrixApi, file: Attachment, ms: number, signal: AbortSignal): Promise<object> {
-  const bytes = await readToSend(file);
+export async function upload(
+  api: MatrixApi,
+  file: Attachment,
+  { ms, isSealed }: { readonly ms: number; readonly isSealed: boolean },
+  signal: AbortSignal,
+): Promise<object> {
+  const plain = await readToSend(file);
   const { filename, mimeType } = file;
+  const sealed = isSealed ? sealFile(plain) : undefined;
   const call: ApiCall = {
     method: "POST",
     path: "/media/v3/upload",
-    query: { filename },
-    body: bytes,
-    contentType: mimeType,
+    // What it is and how it is called is for its readers alone.
+    query: sealed === undefined ? { filename } : {},
+    body: sealed?.bytes ?? plain,
+    contentType: sealed === undefined ? mimeType : "application/octet-stream",
     ms,
     what: `the file ${filename}`,
   };
@@ -87,8 +99,9 @@ export async function upload(api: MatrixApi, file: Attachment, ms: number, signa
       throw withoutMessage(error);
     }),
   );
-  const info = { mimetype: mimeType, size: bytes.length };
-  return { msgtype: typeOf(mimeType), body: filename, filename, url, info };
+  const info = { mimetype: mimeType, size: plain.length };
+  const where = sealed === undefined ? { url } : { file: { ...sealed.key, url } };
+  return { msgtype: typeOf(mimeType), body: filename, filename, ...where, info };
 }
 
 function typeOf(mimeType: string): string {

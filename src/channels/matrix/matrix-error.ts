@@ -14,11 +14,22 @@ const refusal = z.looseObject({
 /** The homeserver has answered, and it was no. `code`: its own word, e.g. `M_FORBIDDEN`. */
 export class MatrixRefusal extends ChannelError {
   readonly code: string;
+  readonly session: string | undefined;
 
-  constructor(code: string, message: string, options: ConstructorParameters<typeof ChannelError>[1]) {
+  constructor(code: string, message: string, options: ConstructorParameters<typeof ChannelError>[1], session?: string) {
     super(message, options);
     this.code = code;
+    this.session = session;
   }
+}
+
+/** Ours: the homeserver wants to know who it is before it does this. */
+const authAsked = "AUTH_ASKED";
+const authentication = z.looseObject({ flows: z.array(z.unknown()), session: z.string() });
+
+/** By this the homeserver knows the call again when it comes with a password; undefined: it has not asked for one. */
+export function authSessionOf(error: unknown): string | undefined {
+  return error instanceof MatrixRefusal && error.code === authAsked ? error.session : undefined;
 }
 
 /** Ours, for a login that was refused. */
@@ -38,6 +49,11 @@ const closedRoom: ReadonlySet<string> = new Set(["M_FORBIDDEN", "M_NOT_FOUND", "
 /** What an answer means that is not a success. `what`: what was asked for, `isInRoom`: in a room that may be closed. */
 export function refusalOf(answer: CallAnswer, what: string, isInRoom = false): ChannelError {
   const { status, headers } = answer;
+  const { data: asked } = authentication.safeParse(status === 401 ? jsonIn(answer.body) : undefined);
+  if (asked !== undefined) {
+    const why = `Matrix asks for a password before it takes ${what}. Set channels.matrix.userId and password.`;
+    return new MatrixRefusal(authAsked, why, { outcome: "refused" }, asked.session);
+  }
   const { data } = refusal.safeParse(jsonIn(answer.body));
   if (data === undefined) return statusError(title, answer);
   const { errcode: code, retry_after_ms: waitMs } = data;

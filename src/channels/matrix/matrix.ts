@@ -2,7 +2,7 @@ import type { OutboundMessage } from "../../bus/messages.js";
 import { ChannelError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import type { Channel, OwnChannelContext, Publish, Receipt } from "../channel.js";
-import { Account } from "./account.js";
+import { Account, type EncryptionSetting } from "./account.js";
 import { part } from "./api.js";
 import type { Credentials } from "./kept/login.js";
 import { forRun } from "./matrix-error.js";
@@ -15,6 +15,8 @@ import { matrixShape } from "./shape.js";
 export interface MatrixOptions extends Credentials {
   /** Everybody's invitations are accepted. Default false. */
   readonly takesAll?: boolean | undefined;
+  /** Absent: the bot neither reads nor writes in encrypted rooms. */
+  readonly encryption?: EncryptionSetting | undefined;
   readonly spans?: Partial<ReceivingSpans> | undefined;
   readonly log: Logger;
 }
@@ -23,7 +25,7 @@ export interface MatrixOptions extends Credentials {
 const liveEditMs = 2500;
 const typingMs = 12_000;
 const typingIntervalMs = 9000;
-const spans: ReceivingSpans = { pollMs: 30_000, graceMs: 15_000 };
+const spans: ReceivingSpans = { pollMs: 30_000, graceMs: 15_000, keyWaitMs: 20_000 };
 
 /** Matrix by its client-server API. What was sent is known to the homeserver by an id of ours, so that nothing is shown twice. */
 export class MatrixChannel implements Channel {
@@ -41,10 +43,10 @@ export class MatrixChannel implements Channel {
   #progress: Progress | undefined;
 
   constructor(options: MatrixOptions, context: OwnChannelContext) {
-    const { log } = options;
+    const { log, encryption } = options;
     this.#options = options;
     this.#context = context;
-    this.#account = new Account(options, context.records, log);
+    this.#account = new Account(options, context.records, { log, encryption });
     this.#sending = new Sending(this.#account, log);
   }
 
@@ -58,8 +60,9 @@ export class MatrixChannel implements Channel {
       const account = this.#account;
       const bot = await account.identify(signal);
       const { log, takesAll = false } = this.#options;
+      const encryption = await account.encryption(signal);
       this.#progress ??= new Progress(bot.id, this.#context.records);
-      const kept = { account, bot, sending: this.#sending, memory: this.#memory, progress: this.#progress };
+      const kept = { account, bot, sending: this.#sending, memory: this.#memory, progress: this.#progress, encryption };
       const parts = { ...kept, publish, context: this.#context, takesAll, log };
       await using receiving = new Receiving({ ...parts, spans: { ...spans, ...this.#options.spans } }, signal);
       await receiving.run(onConnected);

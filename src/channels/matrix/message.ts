@@ -42,6 +42,8 @@ export function toReceived(event: MatrixEvent, reading: Reading): ReceivedMessag
   const { bot, roomId, isDirect, quoted } = reading;
   const { content, sender, event_id: id } = event;
   const thread = threadOf(event);
+  // The bot compares no signs with anybody.
+  if (content.msgtype === "m.key.verification.request") return undefined;
   const isSticker = event.type === "m.sticker";
   const file = isFile(content) ? toFile(content, reading.api) : undefined;
   const text = isSticker ? "" : textOf(event, reading, file);

@@ -1,4 +1,5 @@
 import { isLoopback } from "../../util/loopback.js";
+import { whatToAdd } from "../../util/packages/missing.js";
 import type { Platform } from "../platform.js";
 import { type MatrixSection, matrix, matrixLabels, matrixMeanings } from "./section.js";
 import { matrixImports, matrixSetUp, personId } from "./set-up.js";
@@ -18,13 +19,21 @@ export const matrixPlatform: Platform<MatrixSection> = {
 
   shape: async () => (await import("./shape.js")).matrixShape,
 
-  async open(section, { context, log }) {
-    const { homeserver, accessToken, userId, password, invites } = section;
+  async open(section, { context, home, isShared, log }) {
+    const { homeserver, accessToken, userId, password, invites, recoveryKey } = section;
     if (homeserver === undefined) return {};
+    if (section.encryption && isShared === true)
+      return { off: "channels.matrix.encryption does not work with several gateways: each would have keys of its own" };
     const { MatrixChannel } = await import("./matrix.js");
     const takesAll = invites === "everyone";
+    const missing = section.encryption ? whatToAdd("matrix-crypto", home) : undefined;
+    // What is written in encrypted rooms meanwhile comes later.
+    if (missing !== undefined) return { off: `channels.matrix.encryption is on, and ${missing}` };
+    const library = section.encryption ? await (await import("./crypto/library.js")).loadCrypto(home) : undefined;
+    const encryption = library === undefined ? undefined : { library, recoveryKey };
+    const credentials = { homeserver, accessToken, userId, password };
     return {
-      channel: new MatrixChannel({ homeserver, accessToken, userId, password, takesAll, log }, context),
+      channel: new MatrixChannel({ ...credentials, takesAll, encryption, log }, context),
       problems: strangeIds(section).map((id) => `channels.matrix.allowFrom: ${id} ${notAnId}`),
     };
   },

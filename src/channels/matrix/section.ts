@@ -18,6 +18,10 @@ export const matrix = z.strictObject({
     .enum(["allowed", "everyone"])
     .default("allowed")
     .describe("Whose invitations it accepts: of owners and people who may talk to it, or of everyone."),
+  encryption: flag(false).describe("Read and write in encrypted rooms. Needs `maxclaw add matrix-crypto`."),
+  recoveryKey: optionalText.describe(
+    "The recovery key of the bot's account, so that its device is verified. Needed where another login has verified devices.",
+  ),
 });
 
 export type MatrixSection = z.output<typeof matrix>;
@@ -32,6 +36,8 @@ export const matrixLabels: Readonly<Record<string, readonly [en: string, zh: str
   allowFrom: ["People who may write", "可以写消息的人"],
   allowGroups: ["Rooms where it answers", "会回答的房间"],
   invites: ["Invitations that it accepts", "接受谁的邀请"],
+  encryption: ["Encrypted rooms", "加密房间"],
+  recoveryKey: ["Recovery key of the bot", "机器人的恢复密钥"],
 };
 
 /** What the keys mean, in Chinese. */
@@ -43,5 +49,7 @@ export const matrixMeanings: Readonly<Record<string, string>> = {
   password: "该账号的密码。网关只登录一次并保存令牌。",
   allowFrom: "可以与机器人交谈的人，例如 `@ann:example.org`。留空：陌生人会收到配对码。`*`：任何人。",
   allowGroups: "机器人回答的房间 id，例如 `!abc:example.org`。留空：它所在的任何房间。不包括私聊。",
+  encryption: "在加密房间中读写。需要先运行 `maxclaw add matrix-crypto`。",
+  recoveryKey: "机器人账号的恢复密钥，用于验证它的设备。其他登录已验证过设备时需要。",
   invites: "接受谁的邀请：仅主人和可以与它交谈的人，或任何人。",
 };

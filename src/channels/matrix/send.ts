@@ -41,7 +41,9 @@ export class Sending {
     const { api } = this.#account;
     const { thread, replyTo, buttons = [], content } = message;
     const [file] = message.attachments;
-    const body = file === undefined ? textBody(content, buttons) : await upload(api, file, ms * 4, signal);
+    const isSealed = await this.#isSealed(room, signal);
+    const body =
+      file === undefined ? textBody(content, buttons) : await upload(api, file, { ms: ms * 4, isSealed }, signal);
     const event = { ...body, ...always, ...relatesTo({ thread, replyTo }) };
     const eventId = await this.put(room, "m.room.message", event, transactionOf(message.id), ms, signal);
     if (buttons.length > 0) {
@@ -85,16 +87,32 @@ export class Sending {
     ms: number,
     signal: AbortSignal,
   ): Promise<string> {
-    const path = `/client/v3/rooms/${part(room)}/send/${type}/${transaction}`;
-    const call = { method: "PUT", path, body, ms, what: "the message", isInRoom: true } as const;
+    const sealed = await this.#sealed(room, type, body, signal);
+    const path = `/client/v3/rooms/${part(room)}/send/${sealed === undefined ? type : "m.room.encrypted"}/${transaction}`;
+    const call = { method: "PUT", path, body: sealed ?? body, ms, what: "the message", isInRoom: true } as const;
     return asDocumented(title, sent, await this.#account.api.call(call, signal)).event_id;
+  }
+
+  /** All that goes into this room is encrypted. */
+  async #isSealed(room: string, signal: AbortSignal): Promise<boolean> {
+    const { rooms } = await this.#account.identify(signal);
+    return this.#account.canEncrypt && (await rooms.isEncrypted(room, this.#account.api, signal));
+  }
+
+  /** Undefined: it goes as it is. Signs do so everywhere: clients count no others. */
+  async #sealed(room: string, type: string, body: object, signal: AbortSignal): Promise<object | undefined> {
+    if (type === "m.reaction" || !(await this.#isSealed(room, signal))) return undefined;
+    const encryption = await this.#account.encryption(signal);
+    const { rooms } = await this.#account.identify(signal);
+    const people = await rooms.peopleIn(room, this.#account.api, signal);
+    return await encryption?.encrypt(room, people, type, body, signal);
   }
 
   /** The room as it is today. In an encrypted one nothing of ours would be encrypted. @throws {ChannelError} */
   async #openRoom(chatId: string, signal: AbortSignal): Promise<string> {
     const room = await this.#account.roomOf(chatId, signal);
     const { rooms } = await this.#account.identify(signal);
-    if (rooms.of(room).isEncrypted !== true) return room;
+    if (this.#account.canEncrypt || rooms.of(room).isEncrypted !== true) return room;
     throw new ChannelError("The Matrix room is encrypted, and nothing is sent there without encryption.", {
       isChatClosed: true,
     });

@@ -39,9 +39,13 @@ export const matrixSetUp: SetUp = {
 };
 
 export const matrixImports: Imports = {
-  keys: ["enabled", "homeserver", "accessToken", "userId", "allowFrom"],
+  keys: ["enabled", "homeserver", "accessToken", "userId", "password", "allowFrom"],
   loginKeys: ["accessToken", "password"],
   ids: { prefixes: ["matrix", "user"], pattern: personId },
+  todo: ({ encryption, e2eeEnabled }) =>
+    encryption === true || e2eeEnabled === true
+      ? "the keys of its device stay behind: for encrypted rooms set userId, password and encryption, as docs/matrix.md says"
+      : undefined,
   fromOpenclaw: ({ homeserver, accessToken, userId, password }, secret) => ({
     homeserver,
     userId,

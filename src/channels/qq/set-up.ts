@@ -34,6 +34,8 @@ export const qqSetUp: SetUp = {
 };
 
 export const qqImports: Imports = {
+  otherNames: ["qqbot"],
+  fromNanobot: ({ secret }) => ({ appSecret: secret }),
   keys: ["enabled", "appId", "appSecret", "wsUrl", "accessToken", "listenAddr", "webhookPath", "allowFrom"],
   loginKeys: ["appId", "accessToken"],
   // In guilds people have long numbers.

@@ -34,6 +34,11 @@ export const whatsappSetUp: SetUp = {
 export const whatsappImports: Imports = {
   keys: ["enabled", "bridgeUrl", "bridgeToken", "allowFrom", "allowSelf"],
   loginKeys: ["bridgeUrl"],
+  todo: ({ bridgeUrl }) =>
+    bridgeUrl === undefined
+      ? "its login cannot be moved: start a bridge, link the phone again, and set enabled, as docs/whatsapp.md says"
+      : undefined,
+  fromOpenclaw: () => ({ enabled: false }),
   ids: { prefixes: ["whatsapp"], pattern: /^\+?\d+(?:@\S+)?$/ },
   chatOf: (written, kind = "direct") =>
     /^(?:direct|dm)$/.test(kind) && /^\+?\d+(?:@(?:s\.whatsapp\.net|lid))?$/.test(written)

@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { importsOf } from "../../channels/platforms.js";
+import { importsOf, ownNameOf } from "../../channels/platforms.js";
 import { messageOf } from "../../errors.js";
 import { toGoJobs } from "../jobs.js";
 import {
@@ -116,13 +116,14 @@ async function fileTranscripts(folder: string, problems: Problem[]): Promise<rea
 /** `agent:main:telegram:group:-100:topic:5` and its like as our `telegram:-100:5`; other conversations go to the page. */
 function chatOf(key: string, entry: unknown): string {
   const plain = key.replace(/^agent:[^:]*:/, "");
-  const [, name = "", kind = "", written = ""] =
+  const [, theirs = "", kind = "", written = ""] =
     /^([^:]+):(?:[^:]+:)?(direct|dm|group|channel):(.+)$/.exec(plain) ?? [];
+  const name = ownNameOf(theirs);
   const chat = importsOf(name)?.chatOf?.(written, kind);
   if (chat !== undefined) return [name, ...chat].join(":");
   // One conversation for all direct chats: it goes on where its owner wrote last.
   const to = textAt(entry, "deliveryContext", "to") ?? textAt(entry, "lastTo") ?? "";
-  const channel = textAt(entry, "deliveryContext", "channel") ?? textAt(entry, "lastChannel") ?? "";
+  const channel = ownNameOf(textAt(entry, "deliveryContext", "channel") ?? textAt(entry, "lastChannel") ?? "");
   const direct = plain === "main" ? importsOf(channel)?.directChatOf?.(to) : undefined;
   if (direct !== undefined) return `${channel}:${direct}`;
   return toSessionKey(`agent:${plain}`, "openclaw");

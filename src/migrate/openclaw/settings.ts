@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { importsOf } from "../../channels/platforms.js";
+import { importsOf, ownNameOf } from "../../channels/platforms.js";
 import { modelLabel, providerName } from "../provider-names.js";
 import { at, isFile, objectAt, readObject, textAt } from "../read-files.js";
-import { channelSetting, providerSettings, serverKeys, serverSettings } from "../settings.js";
+import { allowedGroups, channelSetting, providerSettings, serverKeys, serverSettings } from "../settings.js";
 import type { FoundSetting, Problem } from "../source.js";
 import { databaseProfiles, sharedDatabase } from "./database.js";
 import { isObject, type JsonObject } from "./json5.js";
@@ -29,7 +29,8 @@ export async function readOpenclawSettings(
 
   for (const [name, section] of Object.entries(objectAt(config, "channels"))) {
     if (!isObject(section) || name === "defaults" || name === "modelByChannel") continue;
-    const found = channelSetting(name, toChannel(name, section, problems), problems);
+    const ours = toChannel(name, section, problems);
+    const found = channelSetting(name, { ...ours, ...allowedGroups(name, ours, problems) }, problems);
     if (found !== undefined) settings.push(found);
   }
   const providers: Record<string, JsonObject> = {};
@@ -98,14 +99,16 @@ function toChannel(name: string, stored: JsonObject, problems: Problem[]): JsonO
   const section = withAccount(name, stored, problems);
   // There a channel that is written down is on.
   const isOn = section.enabled !== false;
-  const imports = importsOf(name);
+  const imports = importsOf(ownNameOf(name));
   if (imports?.fromOpenclaw === undefined) return { ...section, enabled: isOn };
-  let lacks = false;
+  let isUnread = false;
   const ours = imports.fromOpenclaw(section, (value) => {
     const secret = toSecret(`channels.${name}`, value, problems);
-    lacks ||= secret === undefined;
+    isUnread ||= secret === undefined && value !== undefined && value !== "";
     return secret;
   });
+  // Not each secret is needed: a password does without a token.
+  const lacks = isUnread || (imports.loginKeys ?? ["token"]).every((key) => !ours[key]);
   const own = Array.isArray(section.allowFrom) ? section.allowFrom : [];
   const dm = at(section, "dm", "allowFrom");
   const allowFrom = [...own, ...(Array.isArray(dm) ? dm : [])];

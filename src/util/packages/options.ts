@@ -4,6 +4,10 @@ export const packageOptions: Readonly<Record<string, PackageOption>> = {
     packages: ["playwright-core"],
     about: "the browser tool. It uses the Chromium or Chrome of this machine",
   },
+  "matrix-crypto": {
+    packages: ["@matrix-org/matrix-sdk-crypto-wasm", "fake-indexeddb"],
+    about: "encrypted rooms on Matrix (channels.matrix.encryption)",
+  },
   pdf: { packages: ["pdfjs-dist"], about: "reading PDF files" },
   storage: {
     packages: ["unstorage"],

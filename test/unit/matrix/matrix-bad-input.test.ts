@@ -22,6 +22,7 @@ const names = [
   ...["next_batch", "invite", "invite_state", "membership", "formatted_body", "redacts", "__proto__"],
 ];
 const bot = {
+  deviceId: "DEVICE",
   id: "@max:example.org",
   name: "Max",
   rooms: new Rooms("@max:example.org", undefined),

@@ -61,3 +61,10 @@ test("chats and people of other programs are taken over as they are", () => {
   for (const id of ["@ann:example.org", "@ann:example.org:8448", "@a=b/c:[::1]"]) assert.ok(pattern.test(id), id);
   for (const id of ["ann", "@ann", "ann:example.org", "@ann:", "@a b:c"]) assert.ok(!personId.test(id), id);
 });
+
+test("encryption is off with several gateways, and opens a channel where its packages are", async () => {
+  const scope = { ...around, context: testContext(), trustedProxies: () => [] };
+  const section = parse({ encryption: true });
+  assert.match((await matrixPlatform.open(section, { ...scope, isShared: true })).off ?? "", /several gateways/);
+  assert.equal((await matrixPlatform.open(section, scope)).channel?.name, "matrix");
+});

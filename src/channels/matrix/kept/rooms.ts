@@ -4,7 +4,7 @@ import type { ChannelRecords } from "../../channel.js";
 import { asDocumented } from "../../wire/call.js";
 import { type MatrixApi, part } from "../api.js";
 import { eventsIn, type MatrixEvent } from "../event.js";
-import { title } from "../matrix-error.js";
+import { codeOf, title } from "../matrix-error.js";
 
 const record = z.object({
   /** What is written there nobody else can read, the bot neither. */
@@ -37,6 +37,8 @@ export class Rooms {
   readonly #rooms = new Map<string, RoomRecord>();
   readonly #people = new LRUCache<string, People>({ max: mostRooms });
   readonly #names = new LRUCache<string, string>({ max: mostNames });
+  /** Rooms that were seen without encryption; a switch of it is noted. */
+  readonly #open = new Set<string>();
   /** Direct chats by the person in them. */
   readonly #directs = new Map<string, string>();
 
@@ -98,6 +100,11 @@ export class Rooms {
     return this.#names.get(`${roomId} ${userId}`);
   }
 
+  /** Who is in it or invited. @throws {ChannelError} */
+  async peopleIn(roomId: string, api: MatrixApi, signal: AbortSignal): Promise<readonly string[]> {
+    return [...(this.#people.get(roomId) ?? (await this.#ask(roomId, api, signal))).ids];
+  }
+
   /** Only the bot and one other are in it or invited. @throws {ChannelError} */
   async isDirect(roomId: string, api: MatrixApi, signal: AbortSignal): Promise<boolean> {
     const people = this.#people.get(roomId) ?? (await this.#ask(roomId, api, signal));
@@ -105,6 +112,22 @@ export class Rooms {
     const other = [...people.ids].find((id) => id !== this.#botId);
     if (isDirect && other !== undefined) this.#directs.set(other, roomId);
     return isDirect;
+  }
+
+  /** As the homeserver has it now, where nothing is known yet. @throws {ChannelError} */
+  async isEncrypted(roomId: string, api: MatrixApi, signal: AbortSignal): Promise<boolean> {
+    const { isEncrypted } = this.of(roomId);
+    if (isEncrypted !== undefined || this.#open.has(roomId)) return isEncrypted === true;
+    const path = `/client/v3/rooms/${part(roomId)}/state/m.room.encryption/`;
+    try {
+      await api.call({ path, what: "whether a room is encrypted" }, signal);
+    } catch (error) {
+      if (codeOf(error) !== "M_NOT_FOUND") throw error;
+      this.#open.add(roomId);
+      return this.of(roomId).isEncrypted === true;
+    }
+    await this.note(roomId, { isEncrypted: true });
+    return true;
   }
 
   /** The direct chat with this person, where it is known. */

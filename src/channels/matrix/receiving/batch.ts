@@ -1,12 +1,19 @@
 import { z } from "zod";
+import type { DeviceNews } from "../crypto/encryption.js";
 import { eventsIn, type MatrixEvent } from "../event.js";
 import { roomTypes } from "./history.js";
 
 const list = z.looseObject({ events: z.array(z.unknown()).optional().catch(undefined) });
 const rooms = z.record(z.string(), z.unknown()).optional().catch(undefined);
 
+const texts = z.array(z.string()).optional().catch(undefined);
+
 const batch = z.looseObject({
   next_batch: z.string().min(1),
+  to_device: list.optional().catch(undefined),
+  device_lists: z.looseObject({ changed: texts, left: texts }).optional().catch(undefined),
+  device_one_time_keys_count: z.record(z.string(), z.number()).optional().catch(undefined),
+  device_unused_fallback_key_types: texts,
   rooms: z.looseObject({ join: rooms, invite: rooms, leave: rooms }).optional().catch(undefined),
 });
 
@@ -41,6 +48,8 @@ export interface SyncBatch {
   readonly joined: readonly RoomBatch[];
   readonly invited: readonly { readonly roomId: string; readonly by: string }[];
   readonly left: readonly string[];
+  /** For the keys of the bot's device. */
+  readonly device: DeviceNews;
 }
 
 /** Undefined for what is not an answer of `/sync`. */
@@ -57,6 +66,13 @@ export function parseBatch(data: unknown, botId: string): SyncBatch | undefined 
       return own === undefined ? [] : [{ roomId, by: own.sender }];
     }),
     left: Object.keys(leave),
+    device: {
+      toDevice: found.to_device?.events ?? [],
+      changed: found.device_lists?.changed ?? [],
+      left: found.device_lists?.left ?? [],
+      keyCounts: found.device_one_time_keys_count,
+      unusedFallbacks: found.device_unused_fallback_key_types,
+    },
   };
 }
 

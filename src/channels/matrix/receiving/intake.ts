@@ -5,11 +5,13 @@ import type { OwnChannelContext, ReceivedMessage } from "../../channel.js";
 import type { Inbox, Taken } from "../../intake/inbox.js";
 import { untilAnswered } from "../../wire/until-answered.js";
 import type { Account, Bot } from "../account.js";
+import type { Encryption } from "../crypto/encryption.js";
 import { isAutomatic, type MatrixEvent, replacedBy, threadOf } from "../event.js";
 import { isAccountTrouble } from "../matrix-error.js";
 import type { RoomBatch } from "./batch.js";
 import { type Missed, readBack } from "./history.js";
 import type { Invites } from "./invites.js";
+import type { Locked } from "./locked.js";
 import type { Marks } from "./marks.js";
 import type { IntakeMemory } from "./memory.js";
 import type { Reader } from "./reader.js";
@@ -23,6 +25,8 @@ export interface IntakeOptions {
   readonly invites: Invites;
   /** Receipts, and what is said about encryption. */
   readonly marks: Marks;
+  readonly encryption: Encryption | undefined;
+  readonly locked: Locked;
   readonly press: OwnChannelContext["press"];
   readonly log: Logger;
 }
@@ -47,6 +51,8 @@ export class Intake {
   readonly #options: IntakeOptions;
   readonly #signal: AbortSignal;
   readonly #rooms = new InOrder<string>();
+  /** Locked messages that were opened and are under way. */
+  readonly #unlocking = new Set<string>();
   #open = 0;
 
   constructor(options: IntakeOptions, signal: AbortSignal) {
@@ -168,9 +174,37 @@ export class Intake {
     if (event.type === "m.room.tombstone") await invites.follow(roomId, event);
   }
 
-  async #handle(roomId: string, event: MatrixEvent): Promise<{ readonly done: Settling }> {
-    const { bot, memory, marks } = this.#options;
-    if (event.type === "m.room.encrypted") await marks.onEncrypted(roomId);
+  /** Messages whose key has come by now, in the order in which they came. */
+  async unlock(): Promise<void> {
+    const { locked } = this.#options;
+    for (const { roomId, event } of locked.all)
+      await this.#rooms.run(async () => {
+        if (this.#unlocking.has(event.event_id)) return;
+        const opened = await this.#options.encryption?.decrypt(roomId, event);
+        if (opened === undefined || this.#signal.aborted) return;
+        this.#unlocking.add(event.event_id);
+        const { done } = await this.#handle(roomId, opened, true);
+        // It was counted as read: only what takes it is waited for here.
+        void this.#counted(event.event_id, done).then(
+          (isDone) => (isDone ? locked.forget(event.event_id) : undefined),
+          () => undefined,
+        );
+      }, roomId);
+  }
+
+  async #takeSealed(roomId: string, event: MatrixEvent): Promise<{ readonly done: Settling }> {
+    const { bot, encryption, marks, locked } = this.#options;
+    await marks.onEncrypted(roomId);
+    const opened = await encryption?.decrypt(roomId, event);
+    if (opened !== undefined && opened.type !== "m.room.encrypted") return await this.#handle(roomId, opened, true);
+    if (encryption !== undefined && opened === undefined && event.sender !== bot.id) await locked.add(roomId, event);
+    return settled;
+  }
+
+  /** `isOpened`: it was encrypted. */
+  async #handle(roomId: string, event: MatrixEvent, isOpened = false): Promise<{ readonly done: Settling }> {
+    const { bot, memory } = this.#options;
+    if (event.type === "m.room.encrypted") return await this.#takeSealed(roomId, event);
     if (event.type === "m.room.redaction") return await this.#takeDeletion(roomId, event);
     const isMessage = event.type === "m.room.message" || event.type === "m.sticker";
     const original = isMessage ? replacedBy(event) : undefined;
@@ -178,7 +212,9 @@ export class Intake {
     else if (isMessage) memory.keep(roomId, event);
     if (event.sender === bot.id) return settled;
     if (event.type === "m.reaction") return this.#takeReaction(roomId, event);
-    if (!isMessage || isAutomatic(event) || bot.rooms.of(roomId).isEncrypted === true) return settled;
+    // In an encrypted room nothing counts that is in clear.
+    const isBare = !isOpened && bot.rooms.of(roomId).isEncrypted === true;
+    if (!isMessage || isAutomatic(event) || isBare) return settled;
     return original === undefined
       ? await this.#takeMessage(roomId, event)
       : await this.#takeEdit(roomId, original, event);

@@ -4,11 +4,13 @@ import { Background } from "../../../util/async/background.js";
 import { InOrder } from "../../../util/async/in-order.js";
 import type { Account, Bot } from "../account.js";
 import { part } from "../api.js";
-import { always, textBody } from "../body.js";
+import { always, relatesTo, textBody } from "../body.js";
 import { type Sending, transactionOf } from "../send.js";
 
 const cannotRead =
   "This room is encrypted, and I cannot read encrypted messages. Please write to me in a room without encryption.";
+const noKey =
+  "I cannot read this message: the key to it has not reached me. I read it when the key comes. To be sure, please send it again.";
 const noticeMs = 15_000;
 
 /** What the bot shows about what it reads: receipts, and that it cannot read. Nobody waits for it but the end. */
@@ -56,6 +58,7 @@ export class Marks {
     const { rooms } = this.#bot;
     const { isTold = false } = rooms.of(roomId);
     await rooms.note(roomId, { isEncrypted: true });
+    if (this.#account.canEncrypt) return;
     if (isTold) return;
     this.#log.warn("a room on Matrix is encrypted: the bot cannot read there", { roomId });
     const tell = async (): Promise<void> => {
@@ -66,6 +69,16 @@ export class Marks {
       await rooms.note(roomId, { isTold: true });
     };
     this.#background.own(this.#rooms.run(tell, `${roomId} encrypted`));
+  }
+
+  /** A message cannot be read, because its key has not come. */
+  onLocked(roomId: string, eventId: string): void {
+    const event = { ...textBody(noKey, [], "m.notice"), ...always, ...relatesTo({ replyTo: eventId }) };
+    const transaction = transactionOf(`locked ${eventId}`);
+    const tell = async (): Promise<void> => {
+      await this.#sending.put(roomId, "m.room.message", event, transaction, noticeMs, this.#signal);
+    };
+    this.#background.own(this.#rooms.run(tell, `${roomId} locked`));
   }
 
   async settled(): Promise<void> {

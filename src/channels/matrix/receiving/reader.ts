@@ -3,6 +3,7 @@ import type { Logger } from "../../../log.js";
 import type { OwnChannelContext, ReceivedMessage } from "../../channel.js";
 import { untilAnswered } from "../../wire/until-answered.js";
 import type { Account, Bot } from "../account.js";
+import type { Encryption } from "../crypto/encryption.js";
 import { answeredBy, type MatrixEvent, threadOf } from "../event.js";
 import { isAccountTrouble } from "../matrix-error.js";
 import { mentions, mentionsOthers, type Reading, toReceived } from "../message.js";
@@ -13,6 +14,7 @@ export interface ReaderOptions {
   readonly account: Account;
   readonly bot: Bot;
   readonly memory: IntakeMemory;
+  readonly encryption: Encryption | undefined;
   readonly commands: OwnChannelContext["commands"];
   readonly log: Logger;
 }
@@ -54,13 +56,15 @@ export class Reader {
 
   /** An event of this room; undefined: there is none, or it cannot be read. */
   async event(roomId: string, eventId: string | undefined): Promise<MatrixEvent | undefined> {
-    const { account, memory, log } = this.#options;
+    const { account, memory, encryption, log } = this.#options;
     if (eventId === undefined) return undefined;
     const known = memory.event(roomId, eventId);
     if (known !== undefined) return known;
     const ask = () => readEvent(account.api, roomId, eventId, this.#signal);
     try {
-      const found = await untilAnswered(ask, this.#signal, isAccountTrouble);
+      const read = await untilAnswered(ask, this.#signal, isAccountTrouble);
+      const isSealed = read?.type === "m.room.encrypted";
+      const found = isSealed ? await encryption?.decrypt(roomId, read) : read;
       if (found !== undefined) memory.keep(roomId, found);
       return found;
     } catch (error) {

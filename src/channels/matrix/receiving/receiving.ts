@@ -7,11 +7,13 @@ import type { OwnChannelContext, Publish, ReceivedMessage } from "../../channel.
 import { Inbox } from "../../intake/inbox.js";
 import { Position } from "../../intake/position.js";
 import type { Account, Bot } from "../account.js";
+import type { Encryption } from "../crypto/encryption.js";
 import { codeOf, forRun, title } from "../matrix-error.js";
 import type { Sending } from "../send.js";
 import { parseBatch, type SyncBatch, syncFilter } from "./batch.js";
 import { type Begin, Intake, mustComeAgain } from "./intake.js";
 import { Invites } from "./invites.js";
+import { Locked } from "./locked.js";
 import { Marks } from "./marks.js";
 import type { IntakeMemory } from "./memory.js";
 import type { Heard, Progress } from "./progress.js";
@@ -23,6 +25,8 @@ export interface ReceivingSpans {
   /** Waited beyond it before it counts as hanging. */
   readonly graceMs: number;
   readonly busyRetryMs?: number | undefined;
+  /** How long the key of a message may be late before its room is told. */
+  readonly keyWaitMs: number;
 }
 
 export interface ReceivingOptions {
@@ -31,6 +35,8 @@ export interface ReceivingOptions {
   readonly sending: Sending;
   readonly memory: IntakeMemory;
   readonly progress: Progress;
+  /** Undefined: it is switched off. */
+  readonly encryption: Encryption | undefined;
   readonly publish: Publish;
   readonly context: OwnChannelContext;
   /** Everybody's invitations are accepted. */
@@ -61,12 +67,13 @@ export class Receiving implements AsyncDisposable {
   readonly #intake: Intake;
   readonly #invites: Invites;
   readonly #marks: Marks;
+  readonly #locked: Locked;
   readonly #position = new Position<Heard>();
   readonly #background: Background;
   #failure: unknown;
 
   constructor(options: ReceivingOptions, signal: AbortSignal) {
-    const { account, bot, sending, memory, publish, context, spans, takesAll, log } = options;
+    const { account, bot, sending, memory, encryption, publish, context, spans, takesAll, log } = options;
     this.#options = options;
     this.#leaving = linked(signal);
     const { signal: leaving } = this.#leaving;
@@ -77,8 +84,17 @@ export class Receiving implements AsyncDisposable {
     const isWelcome = (sender: string, room: string) => takesAll || mayTalk === undefined || mayTalk(sender, room);
     this.#invites = new Invites({ account, bot, isWelcome, records, log }, leaving);
     this.#marks = new Marks(account, bot, sending, log, leaving);
-    const reader = new Reader({ account, bot, memory, commands, log }, leaving);
-    const parts = { reader, inbox: this.#inbox, invites: this.#invites, marks: this.#marks };
+    const tellLocked = (roomId: string, eventId: string) => this.#marks.onLocked(roomId, eventId);
+    this.#locked = new Locked({ botId: bot.id, records, tell: tellLocked, waitMs: spans.keyWaitMs, log }, leaving);
+    const reader = new Reader({ account, bot, memory, encryption, commands, log }, leaving);
+    const parts = {
+      reader,
+      inbox: this.#inbox,
+      invites: this.#invites,
+      marks: this.#marks,
+      encryption,
+      locked: this.#locked,
+    };
     this.#intake = new Intake({ account, bot, memory, press, log, ...parts }, leaving);
   }
 
@@ -98,6 +114,7 @@ export class Receiving implements AsyncDisposable {
         }
         isEarly = false;
         onConnected();
+        await this.#takeKeys(batch);
         this.#take(batch, begin);
         begin = { ...begin, since: batch.next };
         await this.#waitForRoom(onConnected);
@@ -134,6 +151,23 @@ export class Receiving implements AsyncDisposable {
     throw new ChannelError("What answers is not a Matrix homeserver. Check channels.matrix.homeserver.", {
       retryable: true,
     });
+  }
+
+  /**
+   * Keys come before what they open. The homeserver forgets them once it is asked for what is behind this answer, so they are
+   * durable by then.
+   */
+  async #takeKeys({ device }: SyncBatch): Promise<void> {
+    const { encryption, log } = this.#options;
+    if (encryption === undefined) return;
+    const { signal } = this.#leaving;
+    await encryption.receive(device);
+    const talk = encryption.talk(signal).catch((error: unknown) => {
+      // With the next answer it is tried again.
+      if (!signal.aborted) log.warn("keys could not be exchanged on Matrix", { error: messageOf(error) });
+    });
+    this.#background.own(talk);
+    if (this.#locked.size > 0) this.#background.own(this.#intake.unlock());
   }
 
   #take(batch: SyncBatch, begin: Begin): void {
@@ -183,7 +217,7 @@ export class Receiving implements AsyncDisposable {
     this.#leaving[Symbol.dispose]();
     await this.#intake.settled();
     await this.#inbox.settled();
-    await Promise.all([this.#background.settled(), this.#marks.settled()]);
+    await Promise.all([this.#background.settled(), this.#locked.settled(), this.#marks.settled()]);
     await this.#options.progress.write().catch(() => undefined);
   }
 }

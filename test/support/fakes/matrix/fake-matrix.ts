@@ -1,5 +1,6 @@
 import { FakeChats } from "../platform/fake-chats.js";
 import { type FakeCall, type FakeReply, type FakeServer, startFakeServer } from "../platform/fake-server.js";
+import { KeyServer } from "./key-server.js";
 import { asRead, previewsIn, whyRefused } from "./rules.js";
 import { MatrixStore, type StoredEvent } from "./store.js";
 import { atOf, isWanted, syncAnswer } from "./sync.js";
@@ -59,6 +60,7 @@ export class FakeMatrix implements AsyncDisposable {
   readonly password = "fake-password-secret";
   readonly server: FakeServer;
   readonly store = new MatrixStore();
+  readonly keys = new KeyServer(this.store);
   readonly chats = new FakeChats();
   /** Texts of which clients would fetch the addresses. */
   readonly previewed: string[] = [];
@@ -75,6 +77,8 @@ export class FakeMatrix implements AsyncDisposable {
   /** The homeserver does not know tokens of `/sync` from before this. */
   forgotBefore = 0;
   accountData: Record<string, unknown> = {};
+  /** What the bot's account has put aside, by type. */
+  readonly secrets = new Map<string, object>();
   readonly #transactions = new Map<string, string>();
   readonly #shown = new Map<string, string>();
   readonly #media: { readonly bytes: Buffer; readonly mimeType: string }[] = [];
@@ -95,6 +99,13 @@ export class FakeMatrix implements AsyncDisposable {
       [/^\/client\/v3\/createRoom$/, ({ json }) => this.#create(json)],
       [/^\/client\/v3\/logout$/, ({ headers }) => this.#logout(headers)],
       [/^\/client\/v3\/user\/[^/]+\/account_data\/m\.direct$/, (call) => this.#direct(call)],
+      [/^\/client\/v3\/user\/[^/]+\/account_data\/(m\..+)$/, (_call, type = "") => this.#putAside(type)],
+      [room("state/m\\.room\\.encryption/?"), (_call, id = "") => this.#encryptionOf(id)],
+      [/^\/client\/v3\/keys\/(.+)$/, (call, what = "") => this.#keyCall(call, what)],
+      [
+        /^\/client\/v3\/sendToDevice\/([^/]+)\/([^/]+)$/,
+        ({ json }, type = "", id = "") => ({ body: this.keys.sendToDevice(botId, type, id, json) }),
+      ],
       [room("members"), (_call, id = "") => this.#members(id)],
       [room("messages"), (call, id = "") => this.#messages(call, id)],
       [room("event/([^/]+)"), (_call, id = "", event = "") => this.#event(id, event)],
@@ -222,18 +233,70 @@ export class FakeMatrix implements AsyncDisposable {
       ?.events.findLast(({ event }) => event.sender === botId && event.type === "m.room.message")?.event;
   }
 
-  async #sync({ query, signal }: FakeCall): Promise<FakeReply> {
+  async #sync({ query, signal, headers }: FakeCall): Promise<FakeReply> {
     const token = query.get("since");
     const since = token === null ? undefined : atOf(token);
     if (token !== null && (since === undefined || since < this.forgotBefore)) throw new Refused(400, "M_UNKNOWN");
     const filter = JSON.parse(query.get("filter") ?? "{}");
     const until = Date.now() + Number(query.get("timeout") ?? "0");
     for (;;) {
+      const device = this.#device(headers) ?? "";
       const body = syncAnswer(this.store, botId, since, filter);
-      if (body !== undefined) return { body };
+      const news = this.keys.news(botId, device, since);
+      if (body !== undefined || news !== undefined)
+        return { body: { next_batch: `s${this.store.count}`, ...this.keys.counts(botId, device), ...news, ...body } };
       const left = until - Date.now();
-      if (left <= 0 || signal.aborted) return { body: { next_batch: `s${this.store.count}` } };
+      if (left <= 0 || signal.aborted)
+        return { body: { next_batch: `s${this.store.count}`, ...this.keys.counts(botId, device) } };
       await this.store.change(left, signal);
+    }
+  }
+
+  /** Keeps a file as somebody has uploaded it. */
+  keep(bytes: Buffer): string {
+    return `mxc://example.org/${this.#media.push({ bytes, mimeType: "application/octet-stream" }) - 1}`;
+  }
+
+  /** A file as the homeserver has it. */
+  kept(url: string): Buffer | undefined {
+    return this.#media[Number(url.split("/").at(-1))]?.bytes;
+  }
+
+  #putAside(type: string): FakeReply {
+    const found = this.secrets.get(type);
+    if (found === undefined) throw new Refused(404, "M_NOT_FOUND");
+    return { body: found };
+  }
+
+  #encryptionOf(room: string): FakeReply {
+    this.#mayBeIn(room);
+    const found = this.store.room(room)?.events.find(({ event }) => event.type === "m.room.encryption");
+    if (found === undefined) throw new Refused(404, "M_NOT_FOUND");
+    return { body: found.event.content };
+  }
+
+  #keyCall({ json, headers }: FakeCall, what: string): FakeReply {
+    const { keys } = this;
+    const device = this.#device(headers) ?? "";
+    switch (what) {
+      case "upload":
+        return { body: keys.upload(botId, device, json) };
+      case "query":
+        return { body: keys.query(json) };
+      case "claim":
+        return { body: keys.claim(json) };
+      case "signatures/upload":
+        return { body: keys.sign(botId, json) };
+      case "device_signing/upload": {
+        const { auth } = json as { auth?: { session?: string; password?: string } };
+        const isProven = auth?.session === "s1" && auth.password === this.password;
+        if (keys.asksForPassword && !isProven)
+          return { status: 401, body: { flows: [{ stages: ["m.login.password"] }], params: {}, session: "s1" } };
+        keys.uploadSigning(botId, json);
+        return { body: {} };
+      }
+      default:
+        throw new Refused(404, "M_UNRECOGNIZED");
     }
   }
 
@@ -265,6 +328,8 @@ export class FakeMatrix implements AsyncDisposable {
   #create(json: FakeCall["json"]): FakeReply {
     const [person = ""] = json.invite as readonly string[];
     const room = this.room([person]);
+    for (const state of (json.initial_state ?? []) as readonly { type: string; content: Record<string, unknown> }[])
+      this.store.add(room, { ...state, sender: botId, state_key: "" });
     return { body: { room_id: room } };
   }
 

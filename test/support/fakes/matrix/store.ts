@@ -64,6 +64,13 @@ export class MatrixStore {
     return stored;
   }
 
+  /** Something has happened outside rooms. Gives its place. */
+  bump(): number {
+    this.#count += 1;
+    this.wake();
+    return this.#count;
+  }
+
   find(roomId: string, eventId: string): StoredEvent | undefined {
     return this.#rooms.get(roomId)?.events.find(({ event }) => event.event_id === eventId)?.event;
   }

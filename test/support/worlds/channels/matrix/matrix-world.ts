@@ -46,7 +46,7 @@ export async function openMatrixWorld(
     async run(channel = world.open()) {
       const one = startChannel(channel, gateway.publish);
       running.push(one);
-      await until("it is connected", () => one.connections() > 0, 10_000);
+      await until("it is connected", () => one.connections() > 0, 30_000);
       return one;
     },
     came: (...texts) =>
