@@ -16,7 +16,7 @@ import { type made, told } from "./far-whatsapp.js";
 export class FarLink implements WhatsApp {
   readonly #url: string;
   readonly #step: (name: string) => void;
-  readonly #takings = new Takings();
+  readonly #takings = new Takings(500);
   #socket: WebSocket | undefined;
   forgotten = 0;
 

@@ -10,12 +10,20 @@ interface Waiting {
 /** What WhatsApp says about messages that have left. */
 export class Takings {
   readonly #waiting = new Map<string, Waiting>();
+  readonly #takingMs: number;
+
+  constructor(ms = takingMs) {
+    this.#takingMs = ms;
+  }
 
   /** `taken` resolves once WhatsApp has it. @throws {SendFailure} by `taken` */
   expect(messageId: string, signal: AbortSignal): Disposable & { readonly taken: Promise<void> } {
     const { promise, resolve, reject } = withResolvers();
     const done = (failure?: SendFailure): void => (failure === undefined ? resolve() : reject(failure));
-    const late = setTimeout(() => done(new SendFailure("WhatsApp did not say that it has it.", "unknown")), takingMs);
+    const late = setTimeout(
+      () => done(new SendFailure("WhatsApp did not say that it has it.", "unknown")),
+      this.#takingMs,
+    );
     const onAbort = (): void => done(new SendFailure("The bridge ends.", "unknown"));
     signal.addEventListener("abort", onAbort, { once: true });
     this.#waiting.set(messageId, { done });
