@@ -87,11 +87,13 @@ function buildProgram() {
 
 /** Compiles and checks the program, its tests and its scripts. */
 function buildAll() {
-  const sources = [...filesBelow("src"), ...filesBelow("test"), ...filesBelow("scripts")];
-  const stamp = fingerprint([...sources, "tsconfig.json", "package-lock.json", "test/package-lock.json"]);
+  const folders = ["src", "test", "scripts", join("bridges", "whatsapp", "src")];
+  const sources = folders.flatMap(filesBelow);
+  const locks = [".", "test", join("bridges", "whatsapp")].map((folder) => join(folder, "package-lock.json"));
+  const stamp = fingerprint([...sources, "tsconfig.json", ...locks]);
   if (isStamped(".all-stamp", stamp)) return;
   for (const name of [".all-stamp", ".program-stamp"]) rmSync(join(dist, name), { force: true });
-  if (settleOutputs(["src", "test", "scripts"], sources)) rmSync(join(dist, ".tsbuildinfo"), { force: true });
+  if (settleOutputs(folders, sources)) rmSync(join(dist, ".tsbuildinfo"), { force: true });
   run("tsc", ["-p", "tsconfig.json"]);
   writeFileSync(join(dist, ".all-stamp"), stamp);
   writeFileSync(join(dist, ".program-stamp"), programStamp());

@@ -14,6 +14,7 @@ const target = join(root, "dist", "test-bundle");
 /** The engine of the sweep beside its child: both have to share what they import. */
 const started = [
   ...["sweep/world/child", "sweep/embedded", "conformance/client"],
+  ...["bridge", "channel"].map((name) => `support/whatsapp-bridge/${name}-child`),
   ...["engine-crash", "suspects", "session-crash"].map((name) => `support/engine/children/${name}-child`),
 ];
 
@@ -24,7 +25,7 @@ async function write(files) {
     cwd: root,
     input: Object.fromEntries(files),
     platform: "node",
-    external: [/^node:/, "zlib-sync", "bufferutil", "utf-8-validate"],
+    external: [/^node:/, "baileys", "zlib-sync", "bufferutil", "utf-8-validate"],
     logLevel: "silent",
     transform: { define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" } },
     resolve: { alias: { "whatwg-url": join(root, "scripts/bundle/system-url.mjs") } },

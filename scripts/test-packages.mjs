@@ -1,6 +1,7 @@
 // What only checks and tests need lies in a package of its own, test/package.json, so that `npm ci && npm start` is without it.
 // This installs it where it is missing or its lock has changed, and lets what was compiled into dist find it. The tests of the engine on
 // Postgres have one more, test/postgres/package.json: it needs a newer Node than the rest, and brings it where npm has one for this machine.
+// The bridge to WhatsApp has packages of its own too, bridges/whatsapp/package.json, which the program must not hold.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -21,6 +22,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, "test");
 const installed = join(folder, "node_modules");
 const postgres = join(folder, "postgres");
+const bridge = join(root, "bridges", "whatsapp");
 const linked = join(root, "dist", "node_modules");
 
 /** A program of these packages. */
@@ -36,7 +38,7 @@ export function nodeForPostgres() {
 
 /** Installs the packages unless they are there as the locks have them. Ends the process where that fails. */
 export function installTestPackages() {
-  const named = [folder, postgres].map(installIn);
+  const named = [folder, postgres, bridge].map(installIn);
   linkPackages(new Map(named.flatMap((links) => [...links]).reverse()));
 }
 
@@ -60,8 +62,8 @@ function installIn(place) {
     }
     writeFileSync(stampFile, stamp);
   }
-  const { devDependencies } = JSON.parse(read("package.json"));
-  return Object.keys(devDependencies).map((name) => [name, join(place, "node_modules", name)]);
+  const { dependencies, devDependencies } = JSON.parse(read("package.json"));
+  return Object.keys({ ...dependencies, ...devDependencies }).map((name) => [name, join(place, "node_modules", name)]);
 }
 
 /**

@@ -375,7 +375,24 @@ const wide: Readonly<Record<string, string>> = {
   "engine/engine.ts Delivery": "a contract of methods: an attempt, and what its handler may do with it",
 };
 
+/** The bridge to WhatsApp: a program of its own, which shares only what belongs to nobody. */
+const bridgeTable: readonly Row[] = [
+  {
+    files: "bridges/whatsapp/src/link/**",
+    may: ["bridges/whatsapp/src/whatsapp", ...base.map((one) => `src/${one}`)],
+    types: ["src/channels/whatsapp/frames"],
+  },
+  {
+    files: "bridges/whatsapp/src/**",
+    may: [...base.map((one) => `src/${one}`), "src/channels/whatsapp/frames"],
+  },
+];
+
 const sources = readSources("src");
+const bridgeSources = readSources("bridges/whatsapp/src").map((file) => ({
+  ...file,
+  path: `bridges/whatsapp/src/${file.path}`,
+}));
 
 function fits(path: string, pattern: Pattern): boolean {
   const source = pattern
@@ -424,6 +441,16 @@ describe("the source code", () => {
       sources.flatMap((file) => breaches(file, table)),
       [],
     );
+  });
+
+  test("of the bridge to WhatsApp shares what belongs to nobody, and knows baileys in one room", () => {
+    assert.deepEqual(
+      bridgeSources.flatMap((file) => breaches(file, bridgeTable)),
+      [],
+    );
+    const users = bridgeSources.filter(({ imports }) => imports.some(({ specifier }) => specifier === "baileys"));
+    assert.ok(users.length > 0 && users.every(({ path }) => path.startsWith("bridges/whatsapp/src/link/")));
+    assert.deepEqual(cyclesIn(bridgeSources), []);
   });
 
   test("keeps the paths, locks and files of the embedded engine to itself", () => {

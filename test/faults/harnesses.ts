@@ -9,6 +9,7 @@ import { openQqHarness } from "../support/worlds/channels/qq-harness.js";
 import { openSlackHarness } from "../support/worlds/channels/slack-harness.js";
 import { openTelegramHarness } from "../support/worlds/channels/telegram-harness.js";
 import { openWebSocketHarness } from "../support/worlds/channels/websocket-harness.js";
+import { openOwnBridgeHarness } from "../support/worlds/channels/whatsapp/own-bridge-harness.js";
 import { openWhatsAppBusinessHarness } from "../support/worlds/channels/whatsapp/whatsapp-business-harness.js";
 import { openWhatsAppHarness } from "../support/worlds/channels/whatsapp/whatsapp-harness.js";
 import { createXmppHarnesses } from "../support/worlds/channels/xmpp/xmpp-harness.js";
@@ -34,6 +35,7 @@ export const harnesses: readonly (() => Promise<ChannelHarness>)[] = [
   openEmailHarness,
   openFeishuHarness,
   openQqHarness,
+  openOwnBridgeHarness,
   openWhatsAppHarness,
   openWhatsAppBusinessHarness,
   openXmppHarness,

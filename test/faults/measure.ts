@@ -112,7 +112,7 @@ async function measure(
   const ends = (await world.gateway.gateway.api.ledger()).map(({ end }) => end);
   assert.deepEqual(ends, Array(words.length - lost).fill("answered"), `${harness.channel}, ${fault}`);
   return {
-    channel: harness.channel,
+    channel: harness.label ?? harness.channel,
     fault,
     messages: words.length,
     lost,

@@ -35,14 +35,18 @@ async function logIn(socket: OpenSocket, { bridgeToken }: BridgeOptions): Promis
 export async function listenToBridge(
   options: BridgeOptions,
   limits: Partial<SocketLimits>,
-  hear: { readonly onFrame: (frame: BridgeFrame) => void; readonly onOpen: () => void; readonly onAlive: () => void },
+  hear: {
+    readonly onFrame: (frame: BridgeFrame, socket: OpenSocket) => void;
+    readonly onOpen: () => void;
+    readonly onAlive: () => void;
+  },
   signal: AbortSignal,
 ): Promise<void> {
   const { bridgeUrl, log } = options;
-  const onMessage = (data: Buffer): void => {
+  const onMessage = (data: Buffer, _isText: boolean, socket: OpenSocket): void => {
     const frame = parseFrame(data);
     if (frame === undefined) log.debug("the WhatsApp bridge has said something that is not known here");
-    else hear.onFrame(frame);
+    else hear.onFrame(frame, socket);
   };
   const onOpen = (socket: OpenSocket): void => {
     hear.onOpen();
@@ -53,33 +57,71 @@ export async function listenToBridge(
   await keepSocket({ title, address, onMessage, onOpen, onAlive: hear.onAlive, onClosed, limits, log }, signal);
 }
 
+/** One message, and what is asked about it. */
+export interface BridgeSend {
+  readonly id: string;
+  readonly to: string;
+  readonly text: string;
+  readonly replyTo?: string | undefined;
+  readonly file?: {
+    readonly name: string;
+    readonly mimeType: string;
+    readonly upload?: string;
+    readonly isVoice?: boolean;
+  };
+}
+
+type Answer = Extract<BridgeFrame, { readonly type: "sent" | "error" | "found" }>;
+
 /**
- * Sends one text on a connection of its own: an answer of the bridge does not say which text it is about. Resolves with the
- * message's id where the bridge tells it.
+ * Sends one message on a connection of its own: an answer of the Go maxclaw's bridge does not say which one it is about.
+ * Resolves with the message's id where the bridge tells it.
  *
  * @throws {ChannelError}
  */
 export async function sendByBridge(
   options: BridgeOptions,
-  text: { readonly id: string; readonly to: string; readonly text: string },
+  message: BridgeSend,
   ms: number,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const answer = await ask(options, { type: "send", ...message }, ms, signal);
+  if (answer.type !== "error") return answer.messageId;
+  throw refusalOf(answer);
+}
+
+/** Asks our own bridge whether WhatsApp has the message; undefined where it is not certain. @throws {ChannelError} */
+export async function findByBridge(
+  options: BridgeOptions,
+  message: BridgeSend,
+  ms: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const answer = await ask(options, { type: "find", ...message }, ms, signal);
+  return answer.type === "found" ? answer.messageId : undefined;
+}
+
+async function ask(
+  options: BridgeOptions,
+  command: BridgeSend & { readonly type: "send" | "find" },
+  ms: number,
+  signal: AbortSignal,
+): Promise<Answer> {
   if (signal.aborted) throw new ChannelError("The send was aborted before it began.", { retryable: true });
-  let answer: Extract<BridgeFrame, { readonly type: "sent" | "error" }> | undefined;
+  let answer: Answer | undefined;
   let hasLeft = false;
   using scope = linked(signal, ms);
   const onOpen = (socket: OpenSocket): void => {
     const send = async (): Promise<void> => {
       await logIn(socket, options);
-      hasLeft = true;
-      await socket.send(JSON.stringify({ type: "send", ...text }));
+      hasLeft = command.type === "send";
+      await socket.send(JSON.stringify({ ...command, once: true }));
     };
     send().catch(() => socket.renew());
   };
   const onMessage = (data: Buffer): void => {
     const frame = parseFrame(data);
-    if (frame?.type !== "sent" && frame?.type !== "error") return;
+    if (frame?.type !== "sent" && frame?.type !== "error" && frame?.type !== "found") return;
     answer = frame;
     scope.abort();
   };
@@ -98,8 +140,7 @@ export async function sendByBridge(
     if (answer === undefined) throw sendFailure(error, hasLeft);
   }
   if (answer === undefined) throw sendFailure(undefined, hasLeft);
-  if (answer.type === "error") throw refusalOf(answer.error, answer.retryAfterMs);
-  return answer.messageId;
+  return answer;
 }
 
 function sendFailure(error: unknown, hasLeft: boolean): ChannelError {
@@ -114,13 +155,14 @@ function sendFailure(error: unknown, hasLeft: boolean): ChannelError {
   return new ChannelError(why, { retryable: true });
 }
 
-/** The library below the bridge fails before it sends: it is not connected, or does not know the address. */
-function refusalOf(said: string, retryAfterMs: number | undefined): ChannelError {
-  const words = said.replace(/^Error: /, "").slice(0, 300);
+/** The library below the bridge fails before it sends: it is not connected, or does not know the address. Our own says more. */
+function refusalOf({ error, outcome, retryAfterMs }: Extract<BridgeFrame, { readonly type: "error" }>): ChannelError {
+  const words = error.replace(/^Error: /, "").slice(0, 300);
   const canHelp = /not connected|connection|timed? ?out|rate|overlimit|429/i.test(words);
   const message = `The WhatsApp bridge did not send the message: ${words === "" ? "it does not say why" : words}.`;
   return new ChannelError(message.replace(/\.\.$/, "."), {
-    retryable: canHelp || retryAfterMs !== undefined,
+    outcome: outcome ?? "refused",
+    retryable: canHelp || retryAfterMs !== undefined || outcome === "unknown",
     retryAfterMs,
   });
 }

@@ -12,6 +12,9 @@ export class Link {
   readonly #onLost: (error: ChannelError) => void;
   #isConnected = false;
   #code: string | undefined;
+  /** How it is, in the bridge's own words. */
+  #words: string | undefined;
+  #isForOwner = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `onLost`: it was without WhatsApp for `lostMs`, and shows no code to scan. */
@@ -28,11 +31,16 @@ export class Link {
   begin(): void {
     this.#isConnected = false;
     this.#code = undefined;
+    this.#words = undefined;
+    this.#isForOwner = false;
     this.#await();
   }
 
-  noteStatus(status: string): void {
+  /** `reason`: why there is no connection, in a word of our own bridge. */
+  noteStatus(status: string, words?: string, reason?: string): void {
     this.#isConnected = status === "connected";
+    this.#words = words;
+    this.#isForOwner = words !== undefined && reason !== "lost";
     this.#code = undefined;
     if (this.#isConnected) this.end();
     else this.#await();
@@ -46,7 +54,9 @@ export class Link {
   }
 
   toDo(): OwnerToDo | undefined {
-    return this.#code === undefined ? undefined : { text: scanIt, scan: this.#code };
+    if (this.#code !== undefined) return { text: scanIt, scan: this.#code };
+    if (this.#words === undefined || !this.#isForOwner) return undefined;
+    return { text: { en: this.#words, zh: this.#words } };
   }
 
   end(): void {
@@ -59,7 +69,8 @@ export class Link {
       const what = "The WhatsApp bridge runs, but it is not connected to WhatsApp";
       const todo =
         "If its device was removed on the phone, delete the bridge's folder whatsapp-auth and start it again";
-      this.#onLost(new ChannelError(`${what}. ${todo}.`, { retryable: true }));
+      const words = this.#words ?? `${todo}.`;
+      this.#onLost(new ChannelError(`${what}. ${words}`, { retryable: true }));
     }, this.#lostMs);
   }
 }

@@ -1,4 +1,5 @@
 import { linked } from "../../util/async/linked.js";
+import type { OpenSocket } from "../wire/socket.js";
 import { type BridgeOptions, listenToBridge } from "./bridge.js";
 import type { BridgeFrame } from "./frames.js";
 
@@ -13,7 +14,9 @@ export async function lookAtBridge(
   let isConnected = false;
   let isWaiting = false;
   using scope = linked(signal, patienceMs);
-  const onFrame = (frame: BridgeFrame): void => {
+  const onFrame = (frame: BridgeFrame, socket: OpenSocket): void => {
+    // Our own bridge would give messages to who says nothing.
+    if (frame.type === "hello") void socket.send(JSON.stringify({ type: "look" })).catch(() => undefined);
     if (frame.type === "status") isConnected = frame.status === "connected";
     if (frame.type === "qr") isWaiting = true;
     if (isConnected || isWaiting) scope.abort();

@@ -10,7 +10,7 @@ export const whatsapp = z.strictObject({
   bridgeUrl: optionalText
     .refine((value) => value === undefined || /^wss?:\/\/\S+$/i.test(value), "an address such as ws://127.0.0.1:3001")
     .describe(
-      "The address of the bridge, which is logged in to WhatsApp. That of the Go maxclaw is `ws://127.0.0.1:3001`.",
+      "The address of the bridge, which is logged in to WhatsApp: our own or that of the Go maxclaw, both `ws://127.0.0.1:3001`.",
     ),
   bridgeToken: optionalText.describe("The bridge's `BRIDGE_TOKEN`, if it has one."),
   allowFrom: people.describe(
@@ -38,7 +38,7 @@ export const whatsappLabels: Readonly<Record<string, readonly [en: string, zh: s
 /** What the keys mean, in Chinese. */
 export const whatsappMeanings: Readonly<Record<string, string>> = {
   enabled: "连接网桥。",
-  bridgeUrl: "已登录 WhatsApp 的网桥地址。Go 版 maxclaw 的是 `ws://127.0.0.1:3001`。",
+  bridgeUrl: "已登录 WhatsApp 的网桥地址：我们自己的或 Go 版 maxclaw 的，都是 `ws://127.0.0.1:3001`。",
   bridgeToken: "网桥的 `BRIDGE_TOKEN`（如果有）。",
   allowFrom: "可以与助手交谈的电话号码，带国家代码。留空：陌生人会收到配对码。`*`：任何人。",
   allowGroups: "回答的群组 id（`…@g.us`）。留空：任何群组。群组需要能说明是谁写的网桥；Go 版 maxclaw 的网桥不能。",

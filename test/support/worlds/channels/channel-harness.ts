@@ -53,6 +53,8 @@ export type SendFault = "429" | "401" | "404" | "5xx" | "cut-before" | "cut-afte
 export interface ChannelHarness extends AsyncDisposable {
   /** The channel's name, as in the config. */
   readonly channel: string;
+  /** As the fault table names it, where a channel has several ways. Absent: as the config. */
+  readonly label?: string;
   /** The section `channels.<channel>` that connects a gateway to the fake. Without `allowFrom`, which tests set. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Two people that the gateway does not know. */
