@@ -144,5 +144,7 @@ function resetMs(headers: Headers): number | undefined {
 
 /** As the error that ends a run: one that only the owner can mend is for good. */
 export function forRun(error: unknown): unknown {
-  return error instanceof FeishuRefusal && error.isOwnersMatter ? new ChannelError(error.message) : withoutMessage(error);
+  return error instanceof FeishuRefusal && error.isOwnersMatter
+    ? new ChannelError(error.message)
+    : withoutMessage(error);
 }

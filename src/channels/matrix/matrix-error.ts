@@ -66,7 +66,9 @@ export function isAccountTrouble(error: unknown): boolean {
 
 /** As the error that ends a run: one about the account is for good. */
 export function forRun(error: unknown): unknown {
-  return isAccountTrouble(error) && error instanceof MatrixRefusal ? new ChannelError(error.message) : withoutMessage(error);
+  return isAccountTrouble(error) && error instanceof MatrixRefusal
+    ? new ChannelError(error.message)
+    : withoutMessage(error);
 }
 
 function jsonIn(body: Uint8Array): unknown {

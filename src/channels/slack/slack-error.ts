@@ -58,7 +58,9 @@ export function isLoginLost(error: unknown): boolean {
 
 /** As the error that ends a run: one about a token is for good. */
 export function forRun(error: unknown): unknown {
-  return isTokenTrouble(error) && error instanceof SlackRefusal ? new ChannelError(error.message) : withoutMessage(error);
+  return isTokenTrouble(error) && error instanceof SlackRefusal
+    ? new ChannelError(error.message)
+    : withoutMessage(error);
 }
 
 function hintFor(code: string, needed: string | undefined, key: TokenKey): string {

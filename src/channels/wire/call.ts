@@ -123,7 +123,8 @@ function toChannelError(error: unknown, title: string, cutOff: "timeout" | "abor
     return new ChannelError(`${why}${mayHaveArrived}`, { outcome: "unknown", retryable: true });
   }
   const why = whyUnreached(error);
-  if (neverLeft(error)) return new ChannelError(`${title} cannot be reached: ${why ?? "no connection came about"}.`, { retryable: true });
+  if (neverLeft(error))
+    return new ChannelError(`${title} cannot be reached: ${why ?? "no connection came about"}.`, { retryable: true });
   const broke = `The connection to ${title} broke (${why ?? "it was cut"})`;
   return new ChannelError(`${broke}${mayHaveArrived}`, { outcome: "unknown", retryable: true });
 }
