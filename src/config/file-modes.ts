@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { constants, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
@@ -17,6 +17,8 @@ export async function findModeProblems(files: {
 }): Promise<readonly string[]> {
   const problems: string[] = [];
   const [home, secrets] = await Promise.all([modeOf(files.home), modeOf(files.secrets)]);
+  if ((home & constants.S_IFMT) === constants.S_IFREG)
+    return [`${files.home} cannot be used: it is a file, not a folder. Move it away.`];
   if ((home & writable) !== 0) problems.push(`Others on this machine can change what is in ${closedBy(files.home)}`);
   else if ((home & 0o077) !== 0) problems.push(`Others on this machine can look into ${closedBy(files.home)}`);
   if ((secrets & 0o077) !== 0)

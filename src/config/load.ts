@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import { ConfigError } from "../errors.js";
 import { isGone } from "../util/error-code.js";
-import { reasonOf } from "../util/files/system-fault.js";
+import { adviceOf, reasonOf } from "../util/files/system-fault.js";
 import { readJson } from "./document/json-walk.js";
 import { type Fault, faultSentence, type Unusable } from "./faults/fault.js";
 import { yamlFault } from "./faults/yaml.js";
@@ -109,7 +109,7 @@ async function readConfigFile(path: string): Promise<Content> {
     text = await readText(path);
   } catch (error) {
     if (isGone(error)) return { fault: undefined, mayHaveToken: false, mayHaveDatabase: false };
-    return { fault: { message: reasonOf(error) }, mayHaveToken: true, mayHaveDatabase: false };
+    return { fault: { message: reasonOf(error), advice: adviceOf(error) }, mayHaveToken: true, mayHaveDatabase: false };
   }
   const may = { mayHaveToken: namesToken(text), mayHaveDatabase: namesDatabase(text) };
   if (text.trim() === "")

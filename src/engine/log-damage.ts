@@ -44,8 +44,8 @@ export function damageSentence(sessionKey: string, damage: LogDamage): string {
   const kept =
     damage.keptIn === undefined
       ? ""
-      : ` The damaged file is kept as ${damage.keptIn}; delete it when you do not need it.`;
-  return `The log of ${sessionKey} was damaged (found ${when}). ${outcomeOf(damage)} The conversation goes on.${kept}`;
+      : ` The damaged file is kept as ${damage.keptIn}; once you delete it, this message goes.`;
+  return `The log of ${sessionKey} was damaged, and has been repaired (found ${when}). ${outcomeOf(damage)} The conversation goes on.${kept}`;
 }
 
 function outcomeOf(damage: LogDamage): string {

@@ -34,11 +34,19 @@ export function examineJournal(files: GatewayFiles): StoredJournal & { readonly 
     });
     if (loss !== undefined) problems.push(`${loss} The gateway does not start. Run: maxclaw repair`);
   }
-  for (const [key, value] of records.facts.get(damageKind) ?? []) {
+  return { ...journal, problems: [...problems, ...repaired(journal)] };
+}
+
+/** A sentence for each log that was repaired, and whose damaged file is kept. */
+export function repairedBefore(files: GatewayFiles): readonly string[] {
+  return repaired(readStoredJournal(storedFiles(files)));
+}
+
+function repaired({ records }: Pick<StoredJournal, "records">): readonly string[] {
+  return [...(records.facts.get(damageKind) ?? [])].flatMap(([key, value]) => {
     const damage = parseLogDamage(value);
-    if (damage !== undefined && isKept(damage)) problems.push(damageSentence(key, damage));
-  }
-  return { ...journal, problems };
+    return damage !== undefined && isKept(damage) ? [damageSentence(key, damage)] : [];
+  });
 }
 
 /** Looks for damage in the files of a gateway. Changes nothing. */

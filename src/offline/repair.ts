@@ -7,6 +7,7 @@ import { systemKey } from "../events/session-key.js";
 import { type Logger, silentLog } from "../log.js";
 import { shownSequence } from "../sessions/document/document-file.js";
 import { createSessionFiles, gatewayLogName, logsIn, logsMarkPath } from "../sessions/file-names.js";
+import { repairedBefore } from "./doctor.js";
 import { lockFiles } from "./files.js";
 import { findShortLogs } from "./sessions/short-logs.js";
 
@@ -20,6 +21,8 @@ export interface Repair {
   readonly takenOver: TakenOver | undefined;
   /** The session logs that were damaged. */
   readonly logs: readonly MendedHomeLog[];
+  /** What was repaired before, as long as `status` shows it, where nothing else was damaged. One sentence each. */
+  readonly before: readonly string[];
 }
 
 /**
@@ -53,7 +56,8 @@ export async function repairFiles(
     const takenOver = completed[0] ?? (await takeOverFromLogs({ home, logs, logPathOf, logsMark, log, now }));
     const short = (await findShortLogs({ workspace })).map(({ sessionKey }) => sessionKey);
     const mended = await mendLogs({ home, logs, logPathOf, logsMark, shownSeq, short, log });
-    return { journal, takenOver, logs: mended };
+    const isWhole = journal.setAside.length === 0 && takenOver === undefined && mended.length === 0;
+    return { journal, takenOver, logs: mended, before: isWhole ? repairedBefore({ home, workspace }) : [] };
   } finally {
     for (const lock of locks) lock.release();
   }

@@ -1,5 +1,6 @@
 import { messageOf } from "../errors.js";
 import { type PolicyOptions, problemsOfPolicy } from "../policy/policy.js";
+import { fullDisk } from "../util/files/free-room.js";
 import { systemSentence } from "../util/files/system-fault.js";
 import { examineJournal } from "./doctor.js";
 import type { GatewayFiles } from "./events.js";
@@ -30,6 +31,8 @@ export async function readOfflineStatus(files: GatewayFiles, config: PolicyConfi
   const problems = [...problemsOfPolicy({ owners, channels, rules: policy.rules })];
   const refusal = systemSentence(await whyNotWritable(files));
   if (refusal !== undefined) problems.push(`${refusal} The gateway does not start until then.`);
+  const full = await fullDisk([files.home, files.workspace]);
+  if (full !== undefined) problems.push(`${full} The gateway does not start until then.`);
   // One without HTTP writes at this moment.
   if ((await holderOf(files.home)) !== undefined) return { problems, inboundWaiting: 0, outboundWaiting: 0 };
   try {

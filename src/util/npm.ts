@@ -104,6 +104,12 @@ const again = "Run the command again.";
 const whichRegistry = "look at which registry npm uses (npm config get registry).";
 const aside = /^(?:A complete log of this run|Log files were not written|You can rerun the command|$)/;
 
+/** The package, and its version where one was asked for. */
+function askedFor(said: string): string {
+  const asked = /'([^'\s]+)' (?:could not be found|is not in)|No matching version found for (\S+?)\.?$/m.exec(said);
+  return (asked?.[1] ?? asked?.[2])?.replace(/@(?:\*|latest)$/, "") ?? "it";
+}
+
 /** What npm's own words come down to. */
 function failure(said: string, code: number | string): NpmError {
   const named = /npm (?:error|ERR!) (?:code|errno) (\S+)/.exec(said)?.[1] ?? "";
@@ -134,7 +140,10 @@ function failure(said: string, code: number | string): NpmError {
       `${again} If it fails again, get the file again.`,
     );
   if (/^(?:E404|ETARGET)$/.test(named))
-    return new NpmError(`The package registry does not have it${byName}.`, `To find out why, ${whichRegistry}`);
+    return new NpmError(
+      `The package registry does not have ${askedFor(said)}${byName}.`,
+      `To find out why, ${whichRegistry}`,
+    );
   if (/^(?:E401|E403)$/.test(named))
     return new NpmError(`The package registry does not let us in${byName}.`, `To find out why, ${whichRegistry}`);
   if (offline.test(named) || /premature close|socket hang up|network|ERR_STREAM|aborted/i.test(said))

@@ -71,3 +71,25 @@ function growth(small: () => unknown, large: () => unknown): number {
   for (let tries = 0; tries < 4 && least >= mostGrowth; tries += 1) least = Math.min(least, cpuMs(large) / smallMs);
   return least;
 }
+
+const stepMs = 10;
+
+/**
+ * The result of work in this process. Fails when it takes longer than `limitMs` on a machine that lets it run: what is counted are steps
+ * of the event loop, of which a standstill is one, however long it takes.
+ */
+export async function settlesWithin<T>(work: Promise<T>, limitMs: number): Promise<T> {
+  let isOver = false;
+  const watch = async (): Promise<never> => {
+    for (let left = limitMs / stepMs; left > 0; left -= 1) {
+      await new Promise((resolve) => setTimeout(resolve, stepMs));
+      if (isOver) break;
+    }
+    throw new Error(`It was not over within ${limitMs} ms in which it could run.`);
+  };
+  try {
+    return await Promise.race([work, watch()]);
+  } finally {
+    isOver = true;
+  }
+}

@@ -1,5 +1,5 @@
 import { ChannelError, messageOf } from "../../errors.js";
-import { whyUnreached } from "../../util/text/why-unreached.js";
+import { neverLeft, whyUnreached } from "../../util/text/why-unreached.js";
 
 // The library's errors are known by their shape, because it is imported only where the channel is on. They must not become
 // a `cause`: they hold the request's body and, for interactions, a token in the address.
@@ -92,9 +92,9 @@ export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefine
   const status = statusIn(error);
   if (status !== undefined)
     return new ChannelError(`Discord is having problems (${status}): the message may have arrived.`, unknown);
-  return hadLeft(error)
-    ? new ChannelError(`The connection to Discord broke (${reasonOf(error)}): the message may have arrived.`, unknown)
-    : new ChannelError(`Discord cannot be reached: ${reasonOf(error)}.`, { outcome: "refused", retryable: true });
+  return neverLeft(error)
+    ? new ChannelError(`Discord cannot be reached: ${reasonOf(error)}.`, { outcome: "refused", retryable: true })
+    : new ChannelError(`The connection to Discord broke (${reasonOf(error)}): the message may have arrived.`, unknown);
 }
 
 /**
@@ -156,19 +156,4 @@ function codeOf(error: unknown): string {
 
 function reasonOf(error: unknown): string {
   return whyUnreached(error) ?? (codeOf(error) || messageOf(error));
-}
-
-const connectCodes = [
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-];
-
-/** Whether the request can have reached Discord: not when name, connection or TLS failed. */
-function hadLeft(error: unknown): boolean {
-  const code = codeOf(error);
-  return !connectCodes.includes(code) && !/CERT|TLS|SSL/.test(code);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import { cutText } from "../../util/text/cut-text.js";
-import { type CallAnswer, retryAfterMs, statusError } from "../wire/call.js";
+import { type CallAnswer, retryAfterMs, statusError, withoutMessage } from "../wire/call.js";
 
 export const title = "Feishu";
 
@@ -145,5 +145,7 @@ function resetMs(headers: Headers): number | undefined {
 
 /** As the error that ends a run: one that only the owner can mend is for good. */
 export function forRun(error: unknown): unknown {
-  return error instanceof FeishuRefusal && error.isOwnersMatter ? new ChannelError(error.message) : error;
+  return error instanceof FeishuRefusal && error.isOwnersMatter
+    ? new ChannelError(error.message)
+    : withoutMessage(error);
 }

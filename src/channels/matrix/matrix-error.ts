@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ChannelError } from "../../errors.js";
-import { type CallAnswer, retryAfterMs, statusError } from "../wire/call.js";
+import { type CallAnswer, retryAfterMs, statusError, withoutMessage } from "../wire/call.js";
 
 export const title = "Matrix";
 
@@ -82,7 +82,9 @@ export function isAccountTrouble(error: unknown): boolean {
 
 /** As the error that ends a run: one about the account is for good. */
 export function forRun(error: unknown): unknown {
-  return isAccountTrouble(error) && error instanceof MatrixRefusal ? new ChannelError(error.message) : error;
+  return isAccountTrouble(error) && error instanceof MatrixRefusal
+    ? new ChannelError(error.message)
+    : withoutMessage(error);
 }
 
 function jsonIn(body: Uint8Array): unknown {

@@ -1,4 +1,5 @@
 import { ChannelError } from "../../errors.js";
+import { withoutMessage } from "../wire/call.js";
 
 /** Slack has answered, and it was no. `code`: its own word, e.g. `channel_not_found`. */
 export class SlackRefusal extends ChannelError {
@@ -57,7 +58,9 @@ export function isLoginLost(error: unknown): boolean {
 
 /** As the error that ends a run: one about a token is for good. */
 export function forRun(error: unknown): unknown {
-  return isTokenTrouble(error) && error instanceof SlackRefusal ? new ChannelError(error.message) : error;
+  return isTokenTrouble(error) && error instanceof SlackRefusal
+    ? new ChannelError(error.message)
+    : withoutMessage(error);
 }
 
 function hintFor(code: string, needed: string | undefined, key: TokenKey): string {

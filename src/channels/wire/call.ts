@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/async/linked.js";
-import { whyUnreached } from "../../util/text/why-unreached.js";
+import { neverLeft, whyUnreached } from "../../util/text/why-unreached.js";
 
 export interface Call {
   /** Who is asked, for people, e.g. `Slack`. */
@@ -34,13 +34,24 @@ const largestAnswer = 4 * 1024 * 1024;
  */
 export async function callPlatform(call: Call, signal: AbortSignal): Promise<CallAnswer> {
   if (signal.aborted) throw new ChannelError("The call was aborted before it began.", { retryable: true });
+  const { title, url, body, method = body === undefined ? "GET" : "POST", maxBytes = largestAnswer } = call;
+  const headers = headersOf(call);
   using scope = linked(signal, call.timeoutMs);
-  const { title, url, body, headers, method = body === undefined ? "GET" : "POST", maxBytes = largestAnswer } = call;
   try {
     const response = await fetch(url, { method, body, headers, redirect: "manual", signal: scope.signal });
     return { status: response.status, headers: response.headers, body: await readBounded(response, maxBytes) };
   } catch (error) {
     throw toChannelError(error, title, signal.aborted ? "abort" : scope.signal.aborted ? "timeout" : undefined);
+  }
+}
+
+/** @throws {ChannelError} a token was pasted with a line break or with quotes of a text: the error of Node would show it */
+function headersOf({ title, headers }: Call): Headers {
+  try {
+    return new Headers(headers);
+  } catch {
+    const message = `A token for ${title} has a character that no token has. Copy it into the config again.`;
+    throw new ChannelError(message, { retryable: true });
   }
 }
 
@@ -81,11 +92,14 @@ export function statusError(title: string, { status, headers }: CallAnswer, said
   });
 }
 
-/** The same failure of a call that shows nobody anything, however it ended: a login, an upload. */
+const mayHaveArrived = ": the request may have arrived.";
+
+/** The same failure of a call that shows nobody anything, however it ended: a login, a poll, an upload. */
 export function withoutMessage(error: unknown): unknown {
   if (!(error instanceof ChannelError) || error.outcome === "refused") return error;
   const { retryable, retryAfterMs } = error;
-  return new ChannelError(error.message, { outcome: "refused", retryable, retryAfterMs });
+  const message = error.message.replace(mayHaveArrived, ".");
+  return new ChannelError(message, { outcome: "refused", retryable, retryAfterMs });
 }
 
 /** Longer than any platform means it, and than a timer lasts: such a number is a mistake, or worse. */
@@ -112,21 +126,16 @@ async function readBounded(response: Response, maxBytes: number): Promise<Uint8A
   return Buffer.concat(chunks);
 }
 
-const before =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|ENETDOWN|EHOSTDOWN|UND_ERR_CONNECT)|CERT|TLS|SSL|EPROTO/;
-
 /** What a request that failed on the way means for what it carried. The cause is left out: it can hold the address. */
 function toChannelError(error: unknown, title: string, cutOff: "timeout" | "abort" | undefined): ChannelError {
   if (error instanceof ChannelError) return error;
   if (cutOff !== undefined) {
     const why = cutOff === "timeout" ? `${title} did not answer in time` : "The call was aborted";
-    return new ChannelError(`${why}: the request may have arrived.`, { outcome: "unknown", retryable: true });
+    return new ChannelError(`${why}${mayHaveArrived}`, { outcome: "unknown", retryable: true });
   }
   const why = whyUnreached(error);
-  const code = /\(([A-Z_]+)\)$/.exec(why ?? "")?.[1] ?? "";
-  if (before.test(code)) return new ChannelError(`${title} cannot be reached: ${why}.`, { retryable: true });
-  return new ChannelError(`The connection to ${title} broke (${why ?? "it was cut"}): the request may have arrived.`, {
-    outcome: "unknown",
-    retryable: true,
-  });
+  if (neverLeft(error))
+    return new ChannelError(`${title} cannot be reached: ${why ?? "no connection came about"}.`, { retryable: true });
+  const broke = `The connection to ${title} broke (${why ?? "it was cut"})`;
+  return new ChannelError(`${broke}${mayHaveArrived}`, { outcome: "unknown", retryable: true });
 }

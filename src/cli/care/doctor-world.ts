@@ -8,6 +8,7 @@ import { examineFiles } from "../../offline/doctor.js";
 import { holderOf } from "../../offline/running-gateway.js";
 import { linked } from "../../util/async/linked.js";
 import { within } from "../../util/async/within.js";
+import { systemSentence } from "../../util/files/system-fault.js";
 import type { CommandContext } from "../context.js";
 import { connectRunning } from "../gateway/connect.js";
 import { withFiles } from "../gateway/with-files.js";
@@ -47,7 +48,7 @@ async function viewGateway(context: CommandContext): Promise<GatewayView> {
       late: () => new Error(`The gateway that runs does not answer within ${answerMs / 1000} s`),
     });
   } catch (error) {
-    return { state: "silent", why: messageOf(error) };
+    return { state: "silent", why: systemSentence(error) ?? messageOf(error) };
   }
 }
 

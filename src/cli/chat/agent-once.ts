@@ -1,14 +1,19 @@
+import { newId } from "../../util/ids.js";
 import { exitCodes } from "../exit.js";
 import { type ApiClient, segment } from "../gateway/api-client.js";
 import { dim, harmless, printNote } from "../text/output.js";
 import { ask, type HumanQuestion, type Question } from "./answer.js";
 import { shownAnswer } from "./markdown/answer-text.js";
+import { tellWhyItWaits } from "./why-waiting.js";
 
 export interface AgentGateway {
   readonly client: ApiClient;
   readonly reconnect: () => Promise<ApiClient | undefined>;
   readonly token?: string | undefined;
 }
+
+/** After so long without a sign of the answer, the person is told what it waits for. */
+const quietMs = 5000;
 
 /** Sends one message and prints nothing but its answer on stdout. Resolves with the exit code. */
 export async function askOnce(question: Question, gateway: AgentGateway): Promise<number> {
@@ -20,21 +25,42 @@ export async function askOnce(question: Question, gateway: AgentGateway): Promis
     void stopTurn(gateway.client, question.sessionKey);
   };
   process.on("SIGINT", onInterrupt);
+  const waiting = { ...question, messageId: newId("msg"), isTold: false, isBegun: false };
+  const note = (line: string): void => {
+    waiting.isTold = true;
+    printNote(line);
+  };
+  const over = new AbortController();
+  const telling = tellWhyItWaits(
+    waiting,
+    gateway.client,
+    { quietMs, tell: (line) => note(harmless(line)) },
+    over.signal,
+  );
   try {
     const listener = {
-      onText() {},
-      onActivity: (line: string) => process.stderr.isTTY && printNote(dim(`· ${harmless(line)}`, process.stderr)),
-      onNotice: printNote,
+      onText() {
+        waiting.isBegun = true;
+      },
+      onActivity: (line: string) => process.stderr.isTTY && note(dim(`· ${harmless(line)}`, process.stderr)),
+      onNotice: note,
       onQuestion: ({ question: asked, requestId }: HumanQuestion) =>
-        printNote(`The assistant asks: ${harmless(asked)}\nTo answer: maxclaw answer ${requestId}`),
+        note(`The assistant asks: ${harmless(asked)}\nTo answer: maxclaw answer ${requestId}`),
     };
-    const answer = await ask(question, listener, gateway, new AbortController().signal);
+    const answer = await ask(
+      { ...question, messageId: waiting.messageId },
+      listener,
+      gateway,
+      new AbortController().signal,
+    );
     if (answer.isError) printNote(`maxclaw: ${harmless(answer.text)}`);
     else process.stdout.write(`${shownAnswer(answer.text, process.stdout)}\n`);
     if (interrupted.signal.aborted) return 130;
     return answer.isError ? exitCodes.failure : exitCodes.ok;
   } finally {
+    over.abort();
     process.off("SIGINT", onInterrupt);
+    await telling;
   }
 }
 

@@ -17,8 +17,8 @@ export function addStatusCommand(program: Command, version: string): void {
       const added = await addedTo(context.home);
       const client = await connectRunning(context);
       if (client !== undefined) {
-        const status = toObject(await client.get("/api/status"));
-        if ("problems" in status && Array.isArray(status.problems) && status.problems.length > 0) process.exitCode = 1;
+        const status = await withDisk(toObject(await client.get("/api/status")), context);
+        if (status.problems.length + added.problems.length > 0) process.exitCode = 1;
         if (flags.json) return printJson({ running: true, address: client.address, ...status, added: added.names });
         const { printStatus } = await import("../text/status.js");
         printStatus(status, client.address);
@@ -55,7 +55,7 @@ async function printOffline(
   const { readOfflineStatus } = await import("../../offline/status.js");
   const { problems: found, ...waiting } = await readOfflineStatus({ home, workspace }, config);
   const problems = [...loaded.problems, ...found];
-  if (problems.length > 0) process.exitCode = 1;
+  if (problems.length + added.problems.length > 0) process.exitCode = 1;
   if (isJson)
     return printJson({
       running: false,
@@ -79,6 +79,15 @@ async function printOffline(
   for (const line of waitingLines(waiting)) print(`Waiting:   ${line}`);
   printAdded(added);
   for (const problem of problems) print(`Problem:   ${harmless(problem)}`);
+}
+
+/** A gateway notices a full disk with its next message: who asks before wants to know, too. */
+async function withDisk(status: object, { home, loaded }: CommandContext) {
+  const problems: readonly unknown[] = "problems" in status && Array.isArray(status.problems) ? status.problems : [];
+  const isKnown = problems.some((problem) => String(problem).startsWith("The disk refuses writes"));
+  const { fullDisk } = await import("../../util/files/free-room.js");
+  const full = isKnown ? undefined : await fullDisk([home, loaded.config.agents.defaults.workspace]);
+  return { ...status, problems: full === undefined ? problems : [...problems, full] };
 }
 
 function toObject(value: unknown): object {

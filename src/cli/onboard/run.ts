@@ -51,8 +51,9 @@ export class Onboarding {
 
   async #steps(signal: AbortSignal): Promise<void> {
     const before = await openContext();
-    if (before.loaded.unparsable !== undefined && this.#flags.force !== true)
-      throw new CommandError(`${before.loaded.problems[0]}. Correct it, or replace it with --force.`);
+    const { unparsable, problems } = before.loaded;
+    if (unparsable !== undefined && this.#flags.force !== true)
+      throw new CommandError(`${problems[0]}. ${unparsable.advice ?? "Correct it, or replace it with --force."}`);
     const draft = await Draft.open(before.home, this.#flags.force === true);
     const prompts = this.#mayAsk ? await openPrompts(signal) : undefined;
     const given = await readSecrets(this.#flags);

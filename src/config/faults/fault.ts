@@ -8,6 +8,8 @@ export interface Fault {
 /** Why a file of settings cannot be used: where its text is wrong, or what the system says, which is in no line. */
 export interface Unusable extends Partial<Fault> {
   readonly message: string;
+  /** What to do, as a sentence, where it is nothing in the file. */
+  readonly advice?: string | undefined;
 }
 
 /** The sentence about such a file, without its end. */

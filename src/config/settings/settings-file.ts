@@ -102,7 +102,8 @@ export class SettingsFile {
   async load(): Promise<LoadedConfig> {
     const loaded = await this.#loaded();
     if (loaded.unparsable === undefined) return loaded;
-    throw refused(`${faultSentence(this.path, loaded.unparsable)}. Correct it first.`, 409, "wrong_state");
+    const todo = loaded.unparsable.advice ?? "Correct it first.";
+    throw refused(`${faultSentence(this.path, loaded.unparsable)}. ${todo}`, 409, "wrong_state");
   }
 
   /** A file of the home may be gone, as it may never have been there; another one was asked for by name. */

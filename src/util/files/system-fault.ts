@@ -28,6 +28,11 @@ export function reasonOf(error: unknown): string {
   return systemFault(error)?.reason ?? messageOf(error);
 }
 
+/** What to do about what the file system refused, as a sentence; undefined for anything else. */
+export function adviceOf(error: unknown): string | undefined {
+  return systemFault(error)?.advice;
+}
+
 /** The account that runs this, as people know it. */
 export function accountName(): string {
   try {

@@ -2,6 +2,7 @@
 const words: readonly (readonly [sign: RegExp, say: (where: string | undefined) => string])[] = [
   [/^ECONNREFUSED$/, (where) => `nothing listens ${where === undefined ? "there" : `at ${where}`}`],
   [/^(ENOTFOUND|EAI_\w+)$/, (where) => `${where === undefined ? "its name" : `the name ${where}`} was not found`],
+  [/^bad port$/, () => "no web request is ever sent to this port"],
   [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN|EHOSTDOWN)$/, () => "there is no way to it from this machine"],
   [/TIMEDOUT|TIMEOUT/, () => "it does not answer"],
   [/WRONG_VERSION_NUMBER|^EPROTO$|PACKET_LENGTH|UNKNOWN_PROTOCOL/, () => "it does not speak TLS on this port"],
@@ -24,6 +25,15 @@ export function whyUnreached(error: unknown): string | undefined {
   return say === undefined ? undefined : `${say(where)} (${found.code})`;
 }
 
+const before =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ENETDOWN|EHOSTDOWN|UND_ERR_CONNECT\w*|bad port)$|CERT|TLS|SSL|EPROTO/;
+
+/** Whether nothing can have left this machine: name, connection, port or TLS failed. False also where that is not known. */
+export function neverLeft(error: unknown): boolean {
+  const found = deepestCode(error);
+  return found !== undefined && (before.test(found.code) || /^connect ETIMEDOUT\b/.test(found.message));
+}
+
 interface Coded {
   readonly code: string;
   readonly message: string;
@@ -34,6 +44,8 @@ function deepestCode(error: unknown): Coded | undefined {
   let found: Coded | undefined;
   for (let at = error, depth = 0; at instanceof Error && depth < 6; depth += 1) {
     const { message } = at;
+    // `fetch` opens no ports of other protocols, and gives no code: https://fetch.spec.whatwg.org/#port-blocking
+    if (message === "bad port") return { code: message, message };
     if ("code" in at && typeof at.code === "string") found = { code: at.code, message };
     at = at instanceof AggregateError && at.errors.length > 0 ? at.errors[0] : (at.cause ?? Reflect.get(at, "error"));
   }

@@ -10,6 +10,7 @@ import { withoutSandbox } from "../../support/worlds/needs.js";
 /** Each begins in another place of the program. */
 const commands: readonly (readonly string[])[] = [
   ["status"],
+  ["logs"],
   ["sessions", "list"],
   ["cron", "add", "hi", "--every", "1h"],
   ["config", "set", "log.level", "debug"],
@@ -36,6 +37,11 @@ test("where the home is a file, each command says so in a sentence", async () =>
     assert.ok(stderr.includes(file), what);
     assert.match(stderr, /is a file, not a folder\. Move it away\.$/m, what);
   }
+  const check = await runMaxclaw(["config", "check"], file);
+  assert.deepEqual(
+    [check.code, check.stdout],
+    [1, `${file} cannot be used: it is a file, not a folder. Move it away.\n`],
+  );
 });
 
 test("a home that this account may not enter or make is named, with what to do", async () => {
@@ -51,12 +57,28 @@ test("a home that this account may not enter or make is named, with what to do",
       const { code, stdout, stderr } = await runDenied(args, home, { isPlain: true, cwd: "/" });
       const what = `${home} ${args.join(" ")}: ${stdout}${stderr}`;
       assert.doesNotMatch(stderr, raw, what);
-      if (home === absent && ["status", "sessions", "add", "events"].includes(args[0] ?? "")) continue;
+      if (home === absent && ["status", "logs", "sessions", "add", "events"].includes(args[0] ?? "")) continue;
       assert.notEqual(code, 0, what);
       assert.ok(stderr.includes(home), what);
       assert.match(stderr, /account/, what);
     }
   chmodSync(closed, 0o700);
+});
+
+test("a config of another account is not to be corrected: the account is wrong", async () => {
+  const home = await tempHome();
+  chmodSync(home, 0o711);
+  const config = join(home, "config.json");
+  writeFileSync(config, "{}");
+  chmodSync(config, process.getuid?.() === 0 ? 0o600 : 0);
+  const denied = (args: readonly string[]) => runDenied(args, home, { isPlain: true, cwd: "/" });
+  const wrongAccount =
+    /has no right to it\..* Run the command as the account that owns it, or give this account the right\.$/m;
+  assert.match((await denied(["onboard", "--yes"])).stderr, wrongAccount);
+  assert.match((await denied(["config", "set", "log.level", "debug"])).stderr, wrongAccount);
+  const { stdout } = await denied(["doctor", "--offline"]);
+  assert.match(stdout, /^fail {2}config .*\n +To do: Run the command as the account that owns it/m);
+  assert.doesNotMatch(stdout, /\bEACCES\b/);
 });
 
 test("a home on a disk that is mounted read-only is read, and not changed", { skip: withoutSandbox() }, async () => {

@@ -75,12 +75,12 @@ test("sentences about a registry that has no such version are whole", async () =
   assert.equal(check.code, 3);
   assert.match(
     check.stderr,
-    /^maxclaw: This could not be checked: The package registry does not have it \(E404\)\. .*\(npm config get registry\)\.$/m,
+    /^maxclaw: This could not be checked: The package registry does not have maxclaw \(E404\)\. .*\(npm config get registry\)\.$/m,
   );
   registry.versions = [{ version: "0.2.0", file: made.packed }];
   const to = await world.run(["update", "--to", "0.9.9"]);
   assert.match(
     to.stderr,
-    /^maxclaw: The package registry does not have it \(ETARGET\)\. .*\(npm config get registry\)\. Nothing was changed: 0\.1\.0 is in use\.$/m,
+    /^maxclaw: The package registry does not have maxclaw@0\.9\.9 \(ETARGET\)\. .*\(npm config get registry\)\. Nothing was changed: 0\.1\.0 is in use\.$/m,
   );
 });

@@ -20,7 +20,8 @@ export async function withModel(
 /** The real program, once it has said that it is ready. */
 export async function startCliGateway(cli: CliSandbox, args: readonly string[] = ["-p", "0"]) {
   const child = cli.start(["gateway", ...args]);
-  const result = finish(child);
+  // It lives as long as its test, and is killed with the sandbox.
+  const result = finish(child, "", 240_000);
   const ready = await outputOf(child.stdout, /READY:127\.0\.0\.1:\d+\n/);
   const port = Number(/READY:127\.0\.0\.1:(\d+)\n/.exec(ready)?.[1]);
   return { child, result, port, url: `http://127.0.0.1:${port}` };

@@ -75,7 +75,7 @@ export async function outputOf(stream: NodeJS.ReadableStream, pattern: RegExp, t
 }
 
 /** Resolves with the exit code and everything that was written since. */
-export async function finish(child: ChildProcessWithoutNullStreams, stdin = ""): Promise<CliResult> {
+export async function finish(child: ChildProcessWithoutNullStreams, stdin = "", limitMs = 20_000): Promise<CliResult> {
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => {
@@ -86,7 +86,7 @@ export async function finish(child: ChildProcessWithoutNullStreams, stdin = ""):
   });
   child.stdin.on("error", () => {});
   child.stdin.end(stdin);
-  const timer = setTimeout(() => child.kill("SIGKILL"), 20_000);
+  const timer = setTimeout(() => child.kill("SIGKILL"), limitMs);
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   clearTimeout(timer);
   return { code, stdout, stderr };

@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { join } from "node:path";
 import { test } from "node:test";
 import { KeyTable } from "../../../src/sessions/list/key-table.js";
+import { settlesWithin } from "../../support/cost.js";
 import { queued, tempFolder, titled, until } from "../../support/engine/engine-kit.js";
 import { openStore } from "../../support/engine/histories/session-store.js";
 
@@ -139,11 +140,9 @@ test("2,000 sessions are listed from the index, without reading a document again
   // What is in the index is not read: even this goes unnoticed.
   for (let n = 0; n < 2000; n++) write(home, `webui_${n}.json`, "{broken");
   await using again = await openStore(home);
-  const startedAt = performance.now();
-  const list = await again.store.list();
+  const list = await settlesWithin(again.store.list(), 1000);
   assert.equal(list.length, 2000);
   assert.equal(list[0]?.key, "webui:1999");
-  assert.ok(performance.now() - startedAt < 5000);
   assert.ok(!again.log.lines.some(({ level }) => level === "warn"));
 });
 

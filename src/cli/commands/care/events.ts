@@ -31,7 +31,7 @@ export function addEventsCommand(program: Command): void {
         withStoredEvents(flags, (files, signal) => verifyEvents(files, key, { signal, onProgress: progress.show })),
       );
       progress.end();
-      if (key !== undefined && report.sessions === 0)
+      if (key !== undefined && report.sessions + report.events === 0)
         throw new CommandError(`There is no session ${key} in the files.`);
       if (flags.json) printJson({ ok: report.problemCount === 0, ...report });
       else {

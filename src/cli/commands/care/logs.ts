@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type LogLevel, logLevels } from "../../../log/read-log.js";
+import { codeOf } from "../../../util/error-code.js";
 import { CommandError } from "../../exit.js";
 import { print, toPlainJson } from "../../text/output.js";
 
@@ -31,8 +32,12 @@ async function show({ follow, lines, level, json }: Flags): Promise<void> {
   ]);
   const { home } = await openContext();
   const path = join(home, "logs", "gateway.log");
-  const isThere = (await stat(path).catch(() => undefined)) !== undefined;
-  if (!isThere && follow !== true)
+  const missing = await stat(path).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (missing !== undefined && codeOf(missing) !== "ENOENT") throw missing;
+  if (missing !== undefined && follow !== true)
     throw new CommandError(`There is no log yet: ${path} is written once a gateway runs for this home.`);
   const options = { lines, level, follow: follow === true };
   for await (const line of readLog(path, options, new AbortController().signal)) {

@@ -33,7 +33,8 @@ export function summaryOf(entries: readonly LedgerEntry[]): readonly string[] {
       ({ messageId, sessionKey }) => `undelivered: the answer to ${messageId} in ${sessionKey} did not arrive`,
     ),
     ...lost.map(
-      ({ messageId, sessionKey, acceptedSeq }) => `lost: ${messageId} in ${sessionKey}, accepted at ${acceptedSeq}`,
+      ({ messageId, sessionKey, acceptedSeq }) =>
+        `lost: ${messageId} in ${sessionKey}, accepted as event ${acceptedSeq} of that conversation`,
     ),
     ...(lost.length === 0 ? [] : [afterwards]),
   ];

@@ -3,9 +3,14 @@ import { counted } from "../../../util/text/counted.js";
 import { harmless } from "../output.js";
 
 /** What a repair has found and done. */
-export function repairLines({ journal, takenOver, logs }: Repair): readonly string[] {
+export function repairLines({ journal, takenOver, logs, before }: Repair): readonly string[] {
   const isWhole = journal.setAside.length === 0 && takenOver === undefined;
-  if (isWhole && logs.length === 0) return ["Nothing is damaged. Nothing was changed."];
+  if (isWhole && logs.length === 0)
+    return [
+      "Nothing is damaged. Nothing was changed.",
+      ...(before.length === 0 ? [] : ["What maxclaw status shows was repaired before:"]),
+      ...before.map(harmless),
+    ];
   const lines = isWhole ? ["The journal is not damaged."] : [];
   if (journal.setAside.length > 0)
     lines.push(

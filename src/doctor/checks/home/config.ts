@@ -14,7 +14,7 @@ export const configCheck: Check = {
           todo: "Write one with: maxclaw onboard",
         },
       ];
-    const todo = `Correct ${path ?? "secrets.json"}`;
+    const todo = unparsable?.advice?.replace(/\.$/, "") ?? `Correct ${path ?? "secrets.json"}`;
     const found = problems
       // Permissions have a check of their own.
       .filter((problem) => !/: chmod \d{3} /.test(problem) || !isUnmended(problem))

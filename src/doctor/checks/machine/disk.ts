@@ -1,6 +1,7 @@
 import { mkdtemp, open, rm, stat, statfs } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { messageOf } from "../../../errors.js";
+import { join } from "node:path";
+import { nearest } from "../../../util/files/free-room.js";
+import { reasonOf } from "../../../util/files/system-fault.js";
 import type { Check, Finding } from "../../check.js";
 
 const megabyte = 1024 ** 2;
@@ -49,7 +50,7 @@ async function syncTime(home: string): Promise<readonly Finding[]> {
   try {
     folder = await mkdtemp(join(home, ".doctor-"));
   } catch (error) {
-    return [{ level: "warn", found: `How long the disk takes was not measured: ${messageOf(error)}` }];
+    return notMeasured(error);
   }
   try {
     const file = await open(join(folder, "probe"), "w", 0o600);
@@ -74,18 +75,13 @@ async function syncTime(home: string): Promise<readonly Finding[]> {
         todo: "Put the home on a faster disk, not on a network one",
       },
     ];
+  } catch (error) {
+    return notMeasured(error);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** The folder itself, or the one above that is there. */
-async function nearest(folder: string): Promise<string> {
-  for (let at = folder; ; at = dirname(at)) {
-    const isThere = await stat(at).then(
-      () => true,
-      () => false,
-    );
-    if (isThere || at === dirname(at)) return at;
-  }
+function notMeasured(error: unknown): readonly Finding[] {
+  return [{ level: "warn", found: `How long the disk takes was not measured: ${reasonOf(error)}` }];
 }

@@ -9,6 +9,7 @@ import { type EventProblem, SessionCheck } from "./check-session.js";
 import { readStoredJournal, type StoredFiles, type StoredJournal } from "./stored-files.js";
 
 export interface EventReport {
+  /** Without the gateway's own log. */
   readonly sessions: number;
   readonly events: number;
   /** At most 1000. */
@@ -180,7 +181,8 @@ class Verification {
     for (const event of rest) check.add(event, { file: this.#journal.path ?? "journal" });
     check.settle();
     this.#events += rest.length;
-    this.#sessions += 1;
+    // The gateway's own log is no conversation: `sessions list` does not count it either.
+    if (!key.startsWith("system:")) this.#sessions += 1;
     for (const [cause, problem] of check.missingCauses) this.#missingCauses.set(cause, problem);
   }
 

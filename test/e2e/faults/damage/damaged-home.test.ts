@@ -48,7 +48,7 @@ test("a chat whose log is damaged goes on at once: its people and the owner are 
   assert.deepEqual(to("8"), ["ok"]);
   assert.deepEqual(to("9").filter((text) => text === "ok").length, 2, "the message is answered");
   assert.equal(to("9").filter((text) => damagedText.test(text)).length, 1);
-  assert.match(to("1").at(-1) ?? "", /^The log of telegram:9 was damaged .*Lost: event 2\./);
+  assert.match(to("1").at(-1) ?? "", /^The log of telegram:9 was damaged, .*Lost: event 2\./);
   const [problem = ""] = (await again.gateway.api.status()).problems.filter((text) => text.includes("telegram:9"));
   assert.match(problem, /The damaged file is kept as .*telegram_9\.events\.jsonl\.damaged-/);
   for (const text of ["/status", "/undo", "/new", "three"]) telegram.pushText({ chatId: 9, userId: 9, text });
@@ -95,6 +95,11 @@ test("HTTP never says that nothing was stored of a message that was accepted", a
   await daemon.end("SIGTERM");
   const offline = await runMaxclaw(["doctor"], home);
   assert.match(offline.stdout, /The log of webui:home was damaged/);
+  const repair = await runMaxclaw(["repair"], home);
+  assert.match(
+    repair.stdout,
+    /^Nothing is damaged\. Nothing was changed\.\nWhat maxclaw status shows was repaired before:\nThe log of webui:home was damaged, and has been repaired /,
+  );
 });
 
 test("a gateway whose journal has lost its end does not start, says what is missing, and starts after a repair", async () => {

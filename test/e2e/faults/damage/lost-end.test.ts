@@ -22,7 +22,8 @@ test("a message whose end was lost with its log is named until somebody settles 
 
   const before = await runMaxclaw(["ledger", "check"], home);
   assert.equal(before.code, 1);
-  const [, messageId = ""] = /^lost: (\S+) in webui:test/m.exec(before.stdout) ?? [];
+  const [, messageId = ""] =
+    /^lost: (\S+) in webui:test, accepted as event \d+ of that conversation$/m.exec(before.stdout) ?? [];
   assert.match(before.stdout, /maxclaw ledger settle/);
   const answered: string = JSON.parse((await runMaxclaw(["ledger", "check", "--json"], home)).stdout).entries.find(
     (entry: { end: string }) => entry.end === "answered",

@@ -3,7 +3,14 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { type Call, callPlatform, jsonOf, retryAfterMs, statusError } from "../../../../src/channels/wire/call.js";
+import {
+  type Call,
+  callPlatform,
+  jsonOf,
+  retryAfterMs,
+  statusError,
+  withoutMessage,
+} from "../../../../src/channels/wire/call.js";
 import { freePort } from "../../../support/fakes/free-port.js";
 import { failureOf, never, textsOf } from "../../../support/worlds/channels/channel-kit.js";
 
@@ -48,6 +55,9 @@ test("says whether the request may have arrived, and never holds the address", a
   const failures = [
     [() => call(nowhere), "refused", true],
     [() => call("http://nowhere.invalid/bot-secret"), "refused", true],
+    // A port that `fetch` never opens.
+    [() => call("http://127.0.0.1:9/bot-secret"), "refused", true],
+    [() => call(cut.url, { headers: { authorization: "Bearer bot-secret”" } }), "refused", true],
     [() => call(cut.url), "unknown", true],
     [() => call(silent.url, { timeoutMs: 50 }), "unknown", true],
     [() => call(large.url), "unknown", false],
@@ -59,6 +69,25 @@ test("says whether the request may have arrived, and never holds the address", a
     assert.deepEqual([failure.outcome, failure.retryable], [outcome, retryable], failure.message);
     assert.ok(!textsOf(failure).includes("bot-secret"), failure.message);
   }
+});
+
+test("says why nothing was sent, and of a login not that it may have arrived", async () => {
+  await using cut = await serve((request) => void request.socket.destroy());
+  const port = await freePort();
+  const said = async (url: string) => (await failureOf(call(url))).message;
+  assert.equal(
+    await said(`http://127.0.0.1:${port}/`),
+    `Slack cannot be reached: nothing listens at 127.0.0.1:${port} (ECONNREFUSED).`,
+  );
+  assert.equal(
+    await said("http://127.0.0.1:9/"),
+    "Slack cannot be reached: no web request is ever sent to this port (bad port).",
+  );
+  const broke = await failureOf(call(cut.url));
+  assert.match(broke.message, /: the request may have arrived\.$/);
+  const ofLogin = withoutMessage(broke);
+  assert.ok(ofLogin instanceof Error);
+  assert.match(ofLogin.message, /^The connection to Slack broke \(.+\)\.$/);
 });
 
 test("reads what a status means", () => {
