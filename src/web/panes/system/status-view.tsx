@@ -8,7 +8,7 @@ import type { PaneWorld } from "../world.js";
 import { bytesText, numberIn } from "./amounts.js";
 import { systemWords } from "./words.js";
 
-const { t } = systemWords;
+const { t, count } = systemWords;
 const refreshMs = 10_000;
 
 interface Seen {
@@ -77,8 +77,8 @@ function Facts({ status, disk }: { readonly status: JsonObject; readonly disk: J
     [
       t("waiting"),
       t("waitingOf", {
-        inbound: numberOf(numberIn(status.inboundWaiting)),
-        outbound: numberOf(numberIn(status.outboundWaiting)),
+        messages: count(numberIn(status.inboundWaiting), "messagesOne", "messagesMany"),
+        replies: count(numberIn(status.outboundWaiting), "repliesOne", "repliesMany"),
       }),
     ],
     [t("home"), textIn(status.home)],
