@@ -168,6 +168,7 @@ const table: readonly Row[] = [
       "agent/turn/running-turns",
       "agent/questions/open-questions",
       "agent/model/context-use",
+      "agent/model/sent-requests",
       "config/settings/setting-view",
     ],
   },

@@ -31,7 +31,7 @@ export interface Shell {
   readonly setupRoot: HTMLElement;
   /**
    * A pane with its title instead of the conversation; `undefined` brings the conversation back. `isFirst`: the page has just
-   * opened there. Else the reader goes on in the pane, or hears of it where they choose among several beside it.
+   * opened there. Else the reader goes on in the pane, or is told its title where they choose among several beside it.
    */
   showPane(title: string | undefined, isFirst?: boolean): void;
   showSession(session: { readonly title: string; readonly isEmpty: boolean }): void;
