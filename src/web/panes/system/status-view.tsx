@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { isRecord } from "../../../client/frames.js";
+import { problemText } from "../../failures/said.js";
 import { type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
 import { durationOf, momentOf, numberOf } from "../../parts/format.js";
 import { Section } from "../parts/controls.js";
@@ -57,7 +58,7 @@ function Sentence({ status }: { readonly status: JsonObject }) {
       <p>{t("trouble")}</p>
       <ul>
         {problems.map((problem) => (
-          <li key={problem}>{problem}</li>
+          <li key={problem}>{problemText(problem)}</li>
         ))}
       </ul>
     </div>
@@ -110,7 +111,7 @@ function Channels({ channels }: { readonly channels: readonly JsonObject[] }) {
             <h3 class="card-line">
               {textIn(channel.name)} <span class={`system-mark ${mark}`}>{t(state)}</span>
             </h3>
-            {textIn(channel.reason) === "" ? undefined : <p>{textIn(channel.reason)}</p>}
+            {textIn(channel.reason) === "" ? undefined : <p>{problemText(textIn(channel.reason))}</p>}
             {textIn(channel.lastSeenAt) === "" ? undefined : (
               <p class="muted">{t("lastSeen", { at: momentOf(new Date(textIn(channel.lastSeenAt))) })}</p>
             )}
