@@ -168,6 +168,7 @@ const table: readonly Row[] = [
       "agent/turn/running-turns",
       "agent/questions/open-questions",
       "agent/model/context-use",
+      "agent/model/sent-requests",
       "config/settings/setting-view",
     ],
   },
@@ -235,7 +236,13 @@ const table: readonly Row[] = [
   { files: "client/**", may: ["util/text/visible", "util/async/backoff"], types: ["events/**"] },
   {
     files: "web/**",
-    may: ["client/**", "channels/formatting/bounded-lexer", "util/text/visible", "events/inbox-events"],
+    may: [
+      "client/**",
+      "channels/formatting/bounded-lexer",
+      "util/text/visible",
+      "util/words/problem-sentences",
+      "events/inbox-events",
+    ],
     types: ["events/**"],
   },
   { files: "templates/**", may: base },

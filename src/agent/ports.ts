@@ -13,6 +13,7 @@ import type { ResidentSession } from "../sessions/resident-session.js";
 import type { Tool, ToolAccess, ToolContext, ToolResult, ToolRun, ToolTasks } from "../tools/tool.js";
 import type { Compaction } from "./model/compaction.js";
 import type { ContextFiles, ListedSkill, SelectedSkill } from "./model/context.js";
+import type { SentRequest } from "./model/sent-requests.js";
 import type { StreamTiming } from "./model/stream-timing.js";
 import type { OpenQuestions } from "./questions/open-questions.js";
 import type { QuietTime } from "./questions/quiet-time.js";
@@ -171,6 +172,8 @@ export interface SessionPorts {
   readonly running: RunningTurns;
   /** What answers grow by, which is told where somebody waits for it. */
   readonly pieces: Pick<HeldPieces, "tell">;
+  /** Gets each request of a turn to a model, as it leaves. */
+  readonly onSend?: ((sent: SentRequest) => void) | undefined;
   /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
   keepOlderText(session: Pick<ResidentSession, "key" | "document">, message: InboundMessage): Promise<void>;
   /** Whether a conversation of the gateway's own, that of a scheduled job or a heartbeat, holds this answer, free of what others wrote. */

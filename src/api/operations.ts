@@ -63,6 +63,8 @@ export interface OperationPorts {
     readonly isFreshStart: (content: string) => boolean;
     readonly replay: TurnPorts["replay"];
     readonly contextUse: TurnPorts["contextUse"];
+    readonly sent: TurnPorts["sent"];
+    readonly mask: TurnPorts["mask"];
     readonly retries: Pick<SessionPorts, "again" | "maySpeak">;
     readonly chatCommands: readonly ChatCommandInfo[];
   };

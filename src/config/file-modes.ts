@@ -1,6 +1,7 @@
 import { constants, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { problemSentence } from "../util/words/problem-sentences.js";
 
 const readable = 0o044;
 const writable = 0o022;
@@ -19,16 +20,19 @@ export async function findModeProblems(files: {
   const [home, secrets] = await Promise.all([modeOf(files.home), modeOf(files.secrets)]);
   if ((home & constants.S_IFMT) === constants.S_IFREG)
     return [`${files.home} cannot be used: it is a file, not a folder. Move it away.`];
-  if ((home & writable) !== 0) problems.push(`Others on this machine can change what is in ${closedBy(files.home)}`);
-  else if ((home & 0o077) !== 0) problems.push(`Others on this machine can look into ${closedBy(files.home)}`);
+  if ((home & writable) !== 0)
+    problems.push(problemSentence("home_changeable", { folder: files.home, same: files.home }));
+  else if ((home & 0o077) !== 0)
+    problems.push(problemSentence("home_readable", { folder: files.home, same: files.home }));
   if ((secrets & 0o077) !== 0)
-    problems.push(`${files.secrets} can be read by others on this machine: chmod 600 ${files.secrets}`);
+    problems.push(problemSentence("file_readable", { path: files.secrets, same: files.secrets }));
   if (files.config === undefined) return problems;
   const { path, holdsSecrets } = files.config;
   const [config, around] = await Promise.all([modeOf(path), modeOf(dirname(path))]);
-  const verb = (config & writable) !== 0 ? "changed" : holdsSecrets && (config & readable) !== 0 ? "read" : undefined;
-  if (verb === undefined || (around & enterable) === 0) return problems;
-  return [...problems, `${path} can be ${verb} by others on this machine: chmod 600 ${path}`];
+  const isReadable = holdsSecrets && (config & readable) !== 0;
+  const code = (config & writable) !== 0 ? "file_changeable" : isReadable ? "file_readable" : undefined;
+  if (code === undefined || (around & enterable) === 0) return problems;
+  return [...problems, problemSentence(code, { path, same: path })];
 }
 
 /** False once the command that such a problem ends with was run; true for any other problem. */
@@ -37,10 +41,6 @@ export function isUnmended(problem: string): boolean {
   if (path === "") return true;
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats !== undefined && (stats.mode & 0o777 & ~Number.parseInt(mode, 8)) !== 0;
-}
-
-function closedBy(folder: string): string {
-  return `${folder}: chmod 700 ${folder}`;
 }
 
 /** 0 where there is no such file, or no modes of this kind. */

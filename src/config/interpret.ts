@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { isPlatformName, whatLacks } from "../channels/platforms.js";
 import { isLoopback } from "../util/loopback.js";
+import { problemSentence } from "../util/words/problem-sentences.js";
 import { isSecretKey } from "./faults/wording.js";
 import { expandTilde } from "./home.js";
 import type { Config, McpServerConfig } from "./schema.js";
@@ -41,23 +42,20 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   const hostProblem = openHostProblem(gateway.host, token);
   if (hostProblem !== undefined) problems.push(hostProblem);
 
-  if (gateway.trustedProxies.length > 0 && token === undefined)
-    problems.push(
-      "gateway.trustedProxies is set, but gateway.token is not: only this machine is served, and nobody through a proxy",
-    );
+  if (gateway.trustedProxies.length > 0 && token === undefined) problems.push(problemSentence("proxies_closed"));
 
   const runnable = Object.entries(channels).filter(([name, channel]) => {
     const missing = channel?.enabled === true ? lacking(name, channels) : undefined;
     if (missing !== undefined) {
-      problems.push(`${missing}; channels.${name} is off`);
+      problems.push(problemSentence("part_off", { reason: missing, part: `channels.${name}` }));
       off.push({ section: `channels.${name}`, reason: missing });
     }
     return channel?.enabled === true && missing === undefined;
   });
 
   if (engine.kind === "postgres" && engine.url === undefined && !off.some(({ section }) => section === "engine")) {
-    const reason = "engine.kind is postgres, but engine.url is not set";
-    problems.push(`${reason}; the gateway does not start until that is corrected`);
+    const reason = problemSentence("engine_lacks");
+    problems.push(problemSentence("not_started", { reason }));
     off.push({ section: "engine", reason });
   }
 
@@ -87,12 +85,9 @@ const shortestToken = 16;
 function openHostProblem(host: string, token: string | undefined): string | undefined {
   if (isLoopback(host)) return undefined;
   if (token !== undefined && token.length < shortestToken)
-    return `gateway.token has less than ${shortestToken} characters, and others can reach ${host}: make one with openssl rand -hex 32`;
+    return problemSentence("token_short", { least: shortestToken, host });
   if (token !== undefined) return undefined;
-  return (
-    `gateway.host is ${host}, but gateway.token is not set: only this machine can reach the gateway until it is ` +
-    "(gateway.token in the config, or MAXCLAW_TOKEN)"
-  );
+  return problemSentence("host_closed", { host });
 }
 
 /** Where to listen: the configured address, or loopback as long as no token guards another one. */
@@ -132,8 +127,8 @@ function startable(
     const section = `tools.mcpServers.${name}`;
     if (!server.enabled) continue;
     if ((server.command === undefined) === (server.url === undefined)) {
-      const reason = `${section} needs either a command or a url`;
-      problems.push(`${reason}; ${section} is off`);
+      const reason = problemSentence("server_lacks", { part: section });
+      problems.push(problemSentence("part_off", { reason, part: section }));
       off.push({ section, reason });
       continue;
     }

@@ -5,6 +5,7 @@ import { extname, join } from "node:path";
 import { ConfigError } from "../errors.js";
 import { isGone } from "../util/error-code.js";
 import { adviceOf, reasonOf } from "../util/files/system-fault.js";
+import { problemSentence } from "../util/words/problem-sentences.js";
 import { readJson } from "./document/json-walk.js";
 import { type Fault, faultSentence, type Unusable } from "./faults/fault.js";
 import { yamlFault } from "./faults/yaml.js";
@@ -80,7 +81,7 @@ async function defaultFile(home: string): Promise<{ readonly path?: string; read
   const yaml = join(home, "config.yaml");
   const [hasJson, hasYaml] = await Promise.all([exists(json), exists(yaml)]);
   if (hasJson && hasYaml && !(await isClosed(json)))
-    return { path: json, problems: [`both ${json} and ${yaml} exist: the first one counts`] };
+    return { path: json, problems: [problemSentence("two_files", { first: json, second: yaml })] };
   if (hasJson) return { path: json, problems: [] };
   return hasYaml ? { path: yaml, problems: [] } : { problems: [] };
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { z } from "zod";
 import { plain, suggest } from "../util/text/suggest.js";
+import { type ProblemCode, problemSentence, readProblem } from "../util/words/problem-sentences.js";
 import { describe, expectation, titled } from "./faults/wording.js";
 import { absentChannels, configSchema, silentKeys } from "./schema.js";
 import { configKeys, keysAt } from "./shape.js";
@@ -51,7 +52,7 @@ function mendKey(root: unknown, path: Path, key: string, problems: string[]): vo
   const value = parent[key];
   remove(root, [...path, key]);
   if (isInPolicy(path)) {
-    closeRules(root, `unknown key "${[...path, key].join(".")}"`, problems);
+    closeRules(root, problemSentence("unknown_key", { key: [...path, key].join(".") }), problems);
     return;
   }
   const known = keysAt(path) ?? [];
@@ -65,24 +66,29 @@ function mendKey(root: unknown, path: Path, key: string, problems: string[]): vo
   if (silentKeys[where]?.includes(key)) return;
   if (where === "channels" && absentChannels.includes(plain(key))) {
     if (isObject(value) && (value.enabled === true || value.enabled === "true"))
-      problems.push(`channels.${key} is configured, but maxclaw has no ${titled(key)} channel yet`);
+      problems.push(problemSentence("no_channel", { name: key, title: titled(key) }));
     return;
   }
   const near = suggest(key, where === "channels" ? [...known, ...absentChannels] : known) ?? elsewhere(key);
-  const hint = near === undefined ? "" : `; did you mean "${near}"?`;
-  problems.push(`unknown key "${[...path, key].join(".")}" is ignored${hint}`);
+  const unknown = { key: [...path, key].join(".") };
+  problems.push(
+    near === undefined
+      ? problemSentence("unknown_ignored", unknown)
+      : problemSentence("unknown_meant", { ...unknown, near }),
+  );
 }
 
 /** What it means that a whole section cannot be used. */
-const effects: Readonly<Record<string, string>> = {
-  storage: "session documents are files",
-  engine: "the gateway does not start until that is corrected",
-};
+const effects: Readonly<Record<string, ProblemCode>> = { storage: "files_used", engine: "not_started" };
 
 function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], off: OffSection[]): void {
   const key = issue.path.join(".");
   const found = at(root, issue.path);
-  const finding = `${key}: expected ${expectation(issue)}, got ${describe(found, key)}${meant(issue, found)}`;
+  const finding = problemSentence("expected", {
+    key,
+    wanted: expectation(issue),
+    found: `${describe(found, key)}${meant(issue, found)}`,
+  });
   const section = switchable(issue.path);
   if (section !== undefined) {
     const value = at(root, section);
@@ -92,8 +98,8 @@ function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], o
     if (isAsleep) return;
     // It cannot be opened without an address, and nothing else is.
     if (section[0] === "engine" && isObject(root)) put(root, "engine", { kind: "postgres" });
-    const effect = effects[String(section[0])] ?? `${section.join(".")} is off`;
-    problems.push(`${finding}; ${effect}`);
+    const effect = effects[String(section[0])] ?? "part_off";
+    problems.push(problemSentence(effect, { reason: finding, part: section.join(".") }));
     off.push({ section: section.join("."), reason: finding });
     return;
   }
@@ -109,20 +115,18 @@ function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], o
     // Falling back to no token would open what was meant to be closed.
     const gateway = at(root, ["gateway"]);
     if (isObject(gateway)) put(gateway, "token", randomBytes(24).toString("hex"));
-    problems.push(`${finding}; until that is corrected, no token is accepted`);
+    problems.push(problemSentence("token_closed", { reason: finding }));
     return;
   }
-  problems.push(`${finding}; ${isMissing ? `${unit.slice(0, -1).join(".")} is ignored` : "its default is used"}`);
+  const part = unit.slice(0, -1).join(".");
+  problems.push(problemSentence(isMissing ? "part_ignored" : "default_used", { reason: finding, part }));
 }
 
 /** A problem without what is done about it: for who refuses the config instead of mending it. */
 export function findingIn(problem: string): string {
-  return problem
-    .replace(/^(unknown key "[^"]*") is ignored/, "$1")
-    .replace(
-      /; (?:its default is used|session documents are files|the gateway does not start until that is corrected|until that is corrected, [^;]*|[\w.]* is (?:off|ignored))$/,
-      "",
-    );
+  const { code, values = {} } = readProblem(problem) ?? {};
+  if (code === "unknown_ignored" || code === "unknown_meant") return problem.replace('" is ignored', '"');
+  return values.reason ?? problem;
 }
 
 function isInPolicy(path: Path): boolean {
@@ -135,7 +139,7 @@ function closeRules(root: unknown, finding: string, problems: string[]): void {
   const policy = isObject(root.policy) ? root.policy : {};
   put(policy, "rules", [{ verdict: "ask" }]);
   put(root, "policy", policy);
-  problems.push(`${finding}; until that is corrected, every use of a tool asks`);
+  problems.push(problemSentence("rules_closed", { reason: finding }));
 }
 
 /** The channel, provider, MCP server, storage or engine that a path leads into. */

@@ -114,7 +114,7 @@ class App {
     });
     this.#keptDrafts = new Drafts(kept, (key, text) => this.#conversation.onSentElsewhere(key, text));
     this.#chat = new OpenChat(this.#http, store, this.#outbox, { onLive: (event) => this.#onLive(event), onFailure });
-    this.#way = new Way((place) => this.#showPlace(place));
+    this.#way = new Way((place, isFirst) => this.#showPlace(place, isFirst));
     this.#conversation = new Conversation({
       store,
       chat: this.#chat,
@@ -252,12 +252,9 @@ class App {
   }
 
   /** Shows a chat; the address follows. */
-  #go(key: string, then: () => void = () => undefined): void {
+  #go(key: string, then?: () => void): void {
     this.#shell.closeDrawer();
-    this.#way.go({ kind: "chat", key }, () => {
-      this.#conversation.focus();
-      then();
-    });
+    this.#way.go({ kind: "chat", key }, then);
   }
 
   #startChat(text: string): void {
@@ -289,7 +286,7 @@ class App {
     return this.#chat.session?.key ?? "";
   }
 
-  #showPlace(place: Place): void {
+  #showPlace(place: Place, isFirst: boolean): void {
     const pane = place.kind === "pane" ? panes.find(({ id }) => id === place.id) : undefined;
     this.#sides.show(pane);
     if (place.kind === "chat") {
@@ -297,10 +294,11 @@ class App {
       this.#panes.clear();
       this.#show(place.key);
       this.#presence.say();
+      if (!isFirst) this.#conversation.focus();
       return;
     }
     this.#presence.say();
-    this.#shell.showPane(pane?.title() ?? frameWords.t("unknownPane"));
+    this.#shell.showPane(pane?.title() ?? frameWords.t("unknownPane"), isFirst);
     void this.#panes.show(pane, place.argument);
   }
 

@@ -38,6 +38,8 @@ export type Answer =
 export interface ModelCall {
   readonly chain: ModelChain;
   readonly request: (model: ChosenModel) => ModelRequest;
+  /** Gets the body of each request as it leaves. */
+  readonly onSend?: ((model: ChosenModel, body: string) => void) | undefined;
   readonly iteration: number;
   /** Attempts at each model. */
   readonly maxAttempts: number;
@@ -185,7 +187,7 @@ async function streamOnce(
   await begin();
   try {
     signal.throwIfAborted();
-    meter = new CallMeter(model, call.request(model));
+    meter = new CallMeter(model, { ...call.request(model), onSend: (body) => call.onSend?.(model, body) });
     for await (const chunk of model.provider.stream(meter.request, signal)) {
       signal.throwIfAborted();
       meter.take(chunk);

@@ -78,6 +78,8 @@ export class TurnModel {
     return {
       chain: this.#chain,
       request: (model) => this.#request(model),
+      onSend: ({ label: model }, body) =>
+        scope.ports.sessions.onSend?.({ sessionKey: scope.session.key, turnId: log.turnId, iteration, model, body }),
       iteration,
       maxAttempts: scope.options.maxModelAttempts,
       retryDelayMs: scope.options.retryDelayMs,

@@ -1,4 +1,5 @@
 import type { ContextUse } from "../../agent/model/context-use.js";
+import type { SentRequests } from "../../agent/model/sent-requests.js";
 import type { Engine } from "../../engine/engine.js";
 import type { StoredEvent } from "../../events/event.js";
 import { toTimeline } from "../../events/folds/timeline/timeline.js";
@@ -21,6 +22,9 @@ export interface TurnPorts {
   /** How much of a log is read to play a turn of it. Default 64 MB. */
   readonly maxReplayBytes?: number;
   readonly contextUse: (key: string) => Promise<ContextUse>;
+  readonly sent: Pick<SentRequests, "read">;
+  /** Hides secrets in a text. */
+  readonly mask: (text: string) => string;
 }
 
 const chunkSize = 1000;
@@ -52,6 +56,14 @@ export function createTurnOperations(ports: TurnPorts): TurnsApi {
       } finally {
         isReplaying = false;
       }
+    },
+    async sentRequests(key, turnId, iteration) {
+      await assertSession(sessions, key);
+      const kept = await ports.sent.read(key, turnId, iteration);
+      return kept.map((request) => {
+        const body = ports.mask(request.body);
+        return { ...request, body, isExact: body === request.body };
+      });
     },
     async contextUse(key) {
       await assertSession(sessions, key);

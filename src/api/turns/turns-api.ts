@@ -1,4 +1,5 @@
 import type { ContextUse } from "../../agent/model/context-use.js";
+import type { KeptRequest } from "../../agent/model/sent-requests.js";
 import type { Timeline } from "../../events/folds/timeline/timeline.js";
 import type { TurnLine } from "../../events/folds/timeline/turn-line.js";
 
@@ -7,6 +8,11 @@ export interface TurnPage {
   readonly turns: readonly TurnLine[];
   /** For the next page; absent when there is nothing older. */
   readonly before?: number | undefined;
+}
+
+/** A request to a model. `bytes` and `sha256` are those of what was sent, also where something is hidden in `body`. */
+export interface SentView extends KeptRequest {
+  readonly isExact: boolean;
 }
 
 /** What a second run of a turn has shown. */
@@ -40,6 +46,11 @@ export interface TurnsApi {
    * @throws the signal's reason once it aborts
    */
   replayTurn(key: string, turnId: string, signal?: AbortSignal): Promise<Replayed>;
+  /**
+   * What was sent to a model in one of the turn's calls, each attempt by itself: byte for byte while `isExact`, else with secrets
+   * hidden. Only the newest requests of this process are kept; empty for any other. @throws {RequestError} 404
+   */
+  sentRequests(key: string, turnId: string, iteration: number): Promise<readonly SentView[]>;
   /** What the session's next request takes of what its model can read. @throws {RequestError} 404 */
   contextUse(key: string): Promise<ContextUse>;
 }

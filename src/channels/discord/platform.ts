@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Imports, Platform, SetUp } from "../platform.js";
 import { botToken, numericPerson, ownServer, whoMayTalk } from "../set-up.js";
 import { type DiscordSection, discord, discordLabels, discordMeanings } from "./section.js";
@@ -34,7 +35,8 @@ export const discordPlatform: Platform<DiscordSection> = {
 
   section: discord,
 
-  lacks: ({ token }) => (token === undefined ? "channels.discord is enabled but has no token" : undefined),
+  lacks: ({ token }) =>
+    token === undefined ? problemSentence("channel_lacks", { name: "discord", missing: "token" }) : undefined,
 
   shape: async () => (await import("./shape.js")).discordShape,
 

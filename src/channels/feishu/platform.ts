@@ -1,3 +1,4 @@
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { parseListenAddr } from "../wire/webhook.js";
 import { type FeishuSection, feishu, feishuLabels, feishuMeanings } from "./section.js";
@@ -21,8 +22,8 @@ export const feishuPlatform: Platform<FeishuSection> = {
 
   lacks(section) {
     const { appId, appSecret, encryptKey, verificationToken } = section;
-    if (appId === undefined) return "channels.feishu is enabled but has no appId";
-    if (appSecret === undefined) return "channels.feishu is enabled but has no appSecret";
+    if (appId === undefined) return problemSentence("channel_lacks", { name: "feishu", missing: "appId" });
+    if (appSecret === undefined) return problemSentence("channel_lacks", { name: "feishu", missing: "appSecret" });
     return isByWebhook(section) && encryptKey === undefined && verificationToken === undefined
       ? "channels.feishu listens for messages and has no encryptKey and no verificationToken, so that anybody could send it some. Set one of them, or receiveBy to connection"
       : undefined;

@@ -1,5 +1,6 @@
 import { isLoopback } from "../../util/loopback.js";
 import { whatToAdd } from "../../util/packages/missing.js";
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { type MatrixSection, matrix, matrixLabels, matrixMeanings } from "./section.js";
 import { matrixImports, matrixSetUp, personId } from "./set-up.js";
@@ -12,9 +13,12 @@ export const matrixPlatform: Platform<MatrixSection> = {
   guarded: ["homeserver"],
 
   lacks({ homeserver, accessToken, userId, password }) {
-    if (homeserver === undefined) return "channels.matrix is enabled but has no homeserver";
+    if (homeserver === undefined) return problemSentence("channel_lacks", { name: "matrix", missing: "homeserver" });
     if (accessToken !== undefined || (userId !== undefined && password !== undefined)) return undefined;
-    return "channels.matrix is enabled but has no accessToken, and not both userId and password";
+    return problemSentence("channel_lacks", {
+      name: "matrix",
+      missing: "accessToken, and not both userId and password",
+    });
   },
 
   shape: async () => (await import("./shape.js")).matrixShape,

@@ -1,3 +1,4 @@
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { parseListenAddr } from "../wire/webhook.js";
 import { credentialsOf } from "./credentials.js";
@@ -10,7 +11,9 @@ export const qqPlatform: Platform<QqSection> = {
   section: qq,
 
   lacks: (section) =>
-    credentialsOf(section) === undefined ? "channels.qq is enabled but has no appId and appSecret" : undefined,
+    credentialsOf(section) === undefined
+      ? problemSentence("channel_lacks", { name: "qq", missing: "appId and appSecret" })
+      : undefined,
 
   shape: async () => (await import("./shape.js")).qqShape,
 

@@ -1,3 +1,4 @@
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { type SlackSection, slack, slackLabels, slackMeanings } from "./section.js";
 import { slackImports, slackSetUp } from "./set-up.js";
@@ -8,8 +9,10 @@ export const slackPlatform: Platform<SlackSection> = {
   section: slack,
 
   lacks({ botToken, appToken }) {
-    if (botToken === undefined) return "channels.slack is enabled but has no botToken";
-    return appToken === undefined ? "channels.slack is enabled but has no appToken" : undefined;
+    if (botToken === undefined) return problemSentence("channel_lacks", { name: "slack", missing: "botToken" });
+    return appToken === undefined
+      ? problemSentence("channel_lacks", { name: "slack", missing: "appToken" })
+      : undefined;
   },
 
   shape: async () => (await import("./shape.js")).slackShape,

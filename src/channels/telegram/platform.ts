@@ -1,3 +1,4 @@
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { type TelegramSection, telegram, telegramLabels, telegramMeanings } from "./section.js";
 import { telegramImports, telegramSetUp } from "./set-up.js";
@@ -7,7 +8,8 @@ export const telegramPlatform: Platform<TelegramSection> = {
 
   section: telegram,
 
-  lacks: ({ token }) => (token === undefined ? "channels.telegram is enabled but has no token" : undefined),
+  lacks: ({ token }) =>
+    token === undefined ? problemSentence("channel_lacks", { name: "telegram", missing: "token" }) : undefined,
 
   shape: async () => (await import("./shape.js")).telegramShape,
 

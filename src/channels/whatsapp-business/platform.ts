@@ -1,3 +1,4 @@
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import {
   type WhatsAppBusinessSection,
@@ -22,7 +23,7 @@ export const whatsappBusinessPlatform: Platform<WhatsAppBusinessSection> = {
     const missing = needed.filter((key) => section[key] === undefined);
     return missing.length === 0
       ? undefined
-      : `channels.whatsapp-business is enabled but has no ${missing.join(" and no ")}`;
+      : problemSentence("channel_lacks", { name: "whatsapp-business", missing: missing.join(" and no ") });
   },
 
   shape: async () => (await import("./shape.js")).whatsappBusinessShape,

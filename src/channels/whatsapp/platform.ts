@@ -1,4 +1,5 @@
 import { ChannelError } from "../../errors.js";
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { type WhatsAppSection, whatsapp, whatsappLabels, whatsappMeanings } from "./section.js";
 import { whatsappImports, whatsappSetUp } from "./set-up.js";
@@ -11,7 +12,8 @@ export const whatsappPlatform: Platform<WhatsAppSection> = {
 
   section: whatsapp,
 
-  lacks: ({ bridgeUrl }) => (bridgeUrl === undefined ? "channels.whatsapp is enabled but has no bridgeUrl" : undefined),
+  lacks: ({ bridgeUrl }) =>
+    bridgeUrl === undefined ? problemSentence("channel_lacks", { name: "whatsapp", missing: "bridgeUrl" }) : undefined,
 
   shape: async () => (await import("./shape.js")).whatsappShape,
 

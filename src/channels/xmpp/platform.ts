@@ -1,3 +1,4 @@
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { type XmppSection, xmpp, xmppLabels, xmppMeanings } from "./section.js";
 import { xmppImports, xmppSetUp } from "./set-up.js";
@@ -8,8 +9,8 @@ export const xmppPlatform: Platform<XmppSection> = {
   section: xmpp,
 
   lacks({ jid, password }) {
-    if (jid === undefined) return "channels.xmpp is enabled but has no jid";
-    return password === undefined ? "channels.xmpp is enabled but has no password" : undefined;
+    if (jid === undefined) return problemSentence("channel_lacks", { name: "xmpp", missing: "jid" });
+    return password === undefined ? problemSentence("channel_lacks", { name: "xmpp", missing: "password" }) : undefined;
   },
 
   shape: async () => (await import("./shape.js")).xmppShape,

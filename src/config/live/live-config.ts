@@ -1,6 +1,7 @@
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import { faultSentence } from "../faults/fault.js";
 import type { LoadedConfig } from "../load.js";
 import type { Config } from "../schema.js";
@@ -73,7 +74,7 @@ export class LiveConfig {
   /** What is wrong in the file that is in force, and what it says that is not done yet. */
   problems(): readonly string[] {
     const { problem, restart } = this.#state;
-    const due = restart.length === 0 ? [] : [`Restart the gateway: the config has changed at ${restart.join(", ")}.`];
+    const due = restart.length === 0 ? [] : [problemSentence("restart", { keys: restart.join(", ") })];
     return [...this.#loaded.problems, ...(problem === undefined ? [] : [problem]), ...due];
   }
 
@@ -115,14 +116,14 @@ export class LiveConfig {
       // Nothing has worked before that could go on: it counts as at a start.
       if (this.#loaded.unparsable !== undefined && loaded.unparsable !== undefined) return this.#stillUnusable(loaded);
       const why = this.#loaded.unparsable === undefined ? whyNot(loaded, this.#loaded) : undefined;
-      if (why !== undefined) return { path, restart, problem: `The changed config is not used: ${why}` };
+      if (why !== undefined) return { path, restart, problem: problemSentence("unused", { reason: why }) };
       this.#hide(loaded.secrets);
       const failed = await this.#take(loaded.config);
       this.#loaded = loaded;
       const left = [...differences(this.#running, loaded.config)].map((place) => place.join(".")).sort();
       return { path: loaded.path, restart: left, ...(failed === undefined ? {} : { problem: failed }) };
     } catch (error) {
-      return { path, restart, problem: `The changed config is not used: ${messageOf(error)}` };
+      return { path, restart, problem: problemSentence("unused", { reason: messageOf(error) }) };
     }
   }
 

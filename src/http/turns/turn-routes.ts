@@ -17,6 +17,11 @@ export const turnRoutes: readonly Route[] = [
   },
   {
     method: "GET",
+    path: "/api/sessions/:key/turns/:id/sent/:iteration",
+    handle: sent,
+  },
+  {
+    method: "GET",
     path: "/api/sessions/:key/context",
     handle: async (x) => sendJson(x.response, 200, await x.api.contextUse(paramOf(x, "key"))),
   },
@@ -28,4 +33,10 @@ async function list(x: Exchange): Promise<void> {
   const limit = integerOf(query, "limit", { min: 1, max: 100, default: 30 });
   const page = await x.api.listTurns(paramOf(x, "key"), { limit, ...(before === 0 ? {} : { before }) });
   sendJson(x.response, 200, page);
+}
+
+async function sent(x: Exchange): Promise<void> {
+  const iteration = Number(paramOf(x, "iteration"));
+  const requests = await x.api.sentRequests(paramOf(x, "key"), paramOf(x, "id"), iteration);
+  sendJson(x.response, 200, { requests });
 }

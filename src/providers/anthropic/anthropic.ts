@@ -28,6 +28,7 @@ export function createAnthropicProvider(options: HttpProviderOptions): Provider 
     name: options.name,
     stream: (request, signal) =>
       memory.adjusting(request, async function* (known) {
+        const { onSend } = request;
         const body = await toMessagesRequest(request, known);
         yield* callModel(
           {
@@ -35,7 +36,7 @@ export function createAnthropicProvider(options: HttpProviderOptions): Provider 
             failure,
             reader: new MessagesReader(),
             onUsage: request.onUsage,
-            send: (callSignal) => askServer(`${apiBase}/v1/messages`, body, headers, callSignal),
+            send: (callSignal) => askServer(`${apiBase}/v1/messages`, body, { ...headers, onSend }, callSignal),
             eventsOfWhole,
           },
           signal,

@@ -1,5 +1,6 @@
 import { ConfigError } from "../../errors.js";
 import type { TokenPrice } from "../../events/machines/input.js";
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import { createAnthropicProvider } from "../anthropic/anthropic.js";
 import type { Circuits } from "../circuits.js";
 import { createOpenAIProvider } from "../openai/openai.js";
@@ -218,9 +219,7 @@ function firstLabel(usable: readonly UsableProvider[], own: readonly Provider[] 
   if (given !== undefined) return `${given.name}/default`;
   const [first] = usable;
   throw new ConfigError(
-    first === undefined
-      ? "No model provider is configured. Set providers.<name>.apiKey, e.g. by `maxclaw onboard`."
-      : `No model is chosen. Set agents.defaults.model, e.g. to "${first.name}/<model>".`,
+    first === undefined ? problemSentence("no_provider") : problemSentence("no_model", { provider: first.name }),
   );
 }
 

@@ -31,6 +31,7 @@ export function createOpenAIProvider(options: HttpProviderOptions): Provider {
     name: options.name,
     stream: (request, signal) =>
       memory.adjusting(request, async function* (known) {
+        const { onSend } = request;
         const body = await toChatRequest(request, known);
         yield* callModel(
           {
@@ -38,7 +39,7 @@ export function createOpenAIProvider(options: HttpProviderOptions): Provider {
             failure,
             reader: new ChatReader(options.name, habitsOf(request.model)),
             onUsage: request.onUsage,
-            send: (callSignal) => askServer(`${apiBase}/chat/completions`, body, headers, callSignal),
+            send: (callSignal) => askServer(`${apiBase}/chat/completions`, body, { ...headers, onSend }, callSignal),
             eventsOfWhole: (whole) => [whole],
           },
           signal,

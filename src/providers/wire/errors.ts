@@ -106,7 +106,9 @@ function kindOf({ status, codes, message }: Report): ProviderErrorKind {
 function sentence(kind: ProviderErrorKind, report: Report, context: FailureContext): string {
   const status = report.status === undefined ? "" : ` (HTTP ${report.status})`;
   const detail = shortened(withoutSecrets(report.message, context.secrets));
-  return `${context.provider} ${what(kind, report, context)}${status}: ${detail}${advice(kind, context)}`;
+  const todo = advice(kind, context);
+  const end = todo === "" || /[.!?。]$/.test(detail) ? "" : ".";
+  return `${context.provider} ${what(kind, report, context)}${status}: ${detail}${end}${todo}`;
 }
 
 function what(kind: ProviderErrorKind, { status }: Report, context: FailureContext): string {

@@ -23,7 +23,7 @@ export type CallHeaders = Readonly<Record<string, string | undefined>>;
 
 /**
  * Asks a model's server once, and follows no redirect, which would carry the key to another address. `own` headers are what
- * its API wants, `configured` ones replace them.
+ * its API wants, `configured` ones replace them. `onSend` gets the body as it leaves.
  *
  * @throws {Refusal} for what is not an answer, with all that the server said, whatever its shape; no more of it is read than
  *   anybody needs. Else what {@link post} throws.
@@ -31,15 +31,24 @@ export type CallHeaders = Readonly<Record<string, string | undefined>>;
 export async function askServer(
   url: string,
   body: object,
-  headers: { readonly own: CallHeaders; readonly configured: CallHeaders | undefined },
+  {
+    onSend,
+    ...headers
+  }: {
+    readonly own: CallHeaders;
+    readonly configured: CallHeaders | undefined;
+    readonly onSend?: ((body: string) => void) | undefined;
+  },
   signal: AbortSignal,
 ): Promise<WireAnswer> {
-  const answer = await post(url, { headers: toHeaders(headers), body: JSON.stringify(body), signal });
+  const text = JSON.stringify(body);
+  onSend?.(text);
+  const answer = await post(url, { headers: toHeaders(headers), body: text, signal });
   if (answer.ok) return answer;
   throw new Refusal(answer.status, answer.headers, await beginningOf(answer));
 }
 
-function toHeaders({ own, configured = {} }: Parameters<typeof askServer>[2]): Record<string, string> {
+function toHeaders({ own, configured = {} }: Omit<Parameters<typeof askServer>[2], "onSend">): Record<string, string> {
   const headers: Record<string, string> = {
     accept: "application/json",
     "content-type": "application/json",

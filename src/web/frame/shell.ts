@@ -29,10 +29,13 @@ export interface Shell {
   readonly paneRoot: HTMLElement;
   /** Where the first steps are drawn, in the empty chat. */
   readonly setupRoot: HTMLElement;
-  /** A pane with its title instead of the conversation; `undefined` brings the conversation back. */
-  showPane(title: string | undefined): void;
+  /**
+   * A pane with its title instead of the conversation; `undefined` brings the conversation back. `isFirst`: the page has just
+   * opened there. Else the reader goes on in the pane, or is told its title where they choose among several beside it.
+   */
+  showPane(title: string | undefined, isFirst?: boolean): void;
   showSession(session: { readonly title: string; readonly isEmpty: boolean }): void;
-  showModel(status: { readonly model: string; readonly isStandIn: boolean }): void;
+  showModel(status: { readonly model: string; readonly isStandIn: boolean; readonly needsModel: boolean }): void;
   /** Read out by screen readers; not visible. */
   announce(text: string): void;
   /** In front of the document's title, and as a dot where the rail is out of sight. */
@@ -46,21 +49,15 @@ export function createShell({ side, chatHead, tools, banners, conversation, onDr
   const t = frameWords.t;
   const standInText = t("standInHint");
   const menu = createMenu();
-  const title = h("h1", { class: "title" });
+  const title = h("h1", { class: "title", id: "place-title" });
   const model = h("span", { class: "chip model", hidden: true });
   const standIn = h("span", { class: "chip stand-in", title: standInText, hidden: true }, t("standIn"));
   const header = h("header", { class: "header" }, menu.element, title, standIn, model, chatHead, ...tools);
   const { welcome, hint, setupRoot } = createWelcome();
-  const paneRoot = h("div", { class: "pane-root", hidden: true });
-  const main = h(
-    "main",
-    { class: "main", id: "main", tabindex: "-1" },
-    header,
-    banners,
-    paneRoot,
-    welcome,
-    ...conversation,
-  );
+  const region = { role: "region", tabindex: "-1", "aria-labelledby": title.id };
+  const paneRoot = h("div", { class: "pane-root", ...region, hidden: true });
+  const parts = [header, banners, paneRoot, welcome, ...conversation];
+  const main = h("main", { class: "main", id: "main", tabindex: "-1" }, ...parts);
   const pane = h("div", { class: "side", id: "side" }, ...side);
   const skip = createSkip(main);
   const backdrop = h("div", { class: "backdrop" });
@@ -81,13 +78,16 @@ export function createShell({ side, chatHead, tools, banners, conversation, onDr
     element,
     paneRoot,
     setupRoot,
-    showPane(wanted) {
+    showPane(wanted, isFirst = false) {
       paneTitle = wanted;
+      // What has the focus goes out of sight.
+      if (wanted === undefined && paneRoot.contains(document.activeElement)) main.focus();
       main.classList.toggle("has-pane", wanted !== undefined);
       paneRoot.hidden = wanted === undefined;
-      // Where the reader wrote is out of sight now.
-      if (wanted !== undefined && document.activeElement?.checkVisibility() === false) main.focus();
       showTitle();
+      if (wanted === undefined || isFirst) return;
+      if (pane.contains(document.activeElement)) setText(announcer, wanted);
+      else paneRoot.focus({ preventScroll: true });
     },
     showSession(session) {
       chatTitle = session.title;
@@ -97,7 +97,7 @@ export function createShell({ side, chatHead, tools, banners, conversation, onDr
     },
     showModel(status) {
       setText(model, status.model);
-      model.hidden = status.model === "" || status.isStandIn;
+      model.hidden = status.model === "" || status.isStandIn || status.needsModel;
       standIn.hidden = !status.isStandIn;
       setText(hint, status.isStandIn ? standInText : "");
     },

@@ -1,5 +1,6 @@
 import { isEventShaped } from "../../client/frames.js";
 import type { GatewayEvent } from "../../events/event.js";
+import { loadOwnWords, ownProblem, problemText } from "../failures/said.js";
 import { frameWords } from "../frame/words.js";
 import { saidIn } from "../words/words.js";
 import { type Api, type JsonObject, recordsIn, textIn } from "./api.js";
@@ -18,7 +19,9 @@ export function createGatewayHttp(api: Api): GatewayHttp {
   const ofSession = (key: string, path: string): string => `api/sessions/${encodeURIComponent(key)}/${path}`;
   return {
     async status() {
-      return statusOf(await api.get("api/status"));
+      const status = await api.get("api/status");
+      await loadOwnWords();
+      return statusOf(status);
     },
     async events(sessionKey, fromSequence, limit) {
       const { events } = await api.get(ofSession(sessionKey, `events?from_sequence=${fromSequence}&limit=${limit}`));
@@ -36,10 +39,10 @@ function statusOf({ model, provider, problems, channels }: JsonObject): StatusVi
   const lost = recordsIn(channels)
     .filter(({ state, reason }) => state === "disconnected" && typeof reason === "string")
     .map(({ name, reason, title }) =>
-      frameWords.t("channelLost", { name: saidIn(title) || textIn(name), reason: textIn(reason) }),
+      frameWords.t("channelLost", { name: saidIn(title) || textIn(name), reason: problemText(textIn(reason)) }),
     );
   const others = Array.isArray(problems) ? problems.filter((problem) => typeof problem === "string") : [];
-  const gatewaySays = (problem: string): string => frameWords.t("gatewaySays", { problem });
+  const gatewaySays = (problem: string): string => ownProblem(problem) ?? frameWords.t("gatewaySays", { problem });
   return {
     model: typeof model === "string" ? model : "",
     isStandIn: provider === "offline",

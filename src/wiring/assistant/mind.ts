@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { SentRequests } from "../../agent/model/sent-requests.js";
 import { type Budgets, createBudgets } from "../../budgets/budgets.js";
 import { createCalendar } from "../../budgets/calendar.js";
 import { usageKind } from "../../budgets/counters.js";
@@ -39,12 +40,16 @@ export interface Mind {
   /** What guests and groups have instead of the owner's memory. */
   readonly chatMemory: ChatMemory;
   readonly ownerMemory: OwnerMemory;
+  /** What was sent to models. */
+  readonly sent: SentRequests;
 }
 
 export async function openMind(options: GatewayOptions, core: Core, live: LiveConfig): Promise<Mind> {
   const { workspace } = options.config.config.agents.defaults;
   const { now = Date.now } = options;
   const circuits = createCircuits({ now, onChange: (change) => core.logEvent(circuitEvent(change)) });
+  const sent = new SentRequests({ now });
+  core.lives.onLeave("sent requests", async (key) => sent.forget(key));
   const loader = createContextFiles(workspace, { isTemplate });
   return {
     models: openModels(options, core, live, circuits),
@@ -58,6 +63,7 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
     contextFiles: { load: shared(() => loader.load(), sharedMs) },
     chatMemory: createChatMemory(core.folders.files.kept, core.folders.provenance.markForeign),
     ownerMemory: new OwnerMemory(workspace, new Learned(await core.engine.records.open("learned")), options.log),
+    sent,
   };
 }
 

@@ -10,6 +10,7 @@ import type { Status } from "../../api/status/status.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { createUploads, type Uploads } from "../../inbound/uploads.js";
+import { freshMask } from "../../log/mask.js";
 import { createAddressPolicy, literalRefusal } from "../../policy/locations/addresses.js";
 import { receivedFiles } from "../../policy/locations/zones.js";
 import { jobOwnerOf } from "../../schedule/job-owner.js";
@@ -128,6 +129,8 @@ export async function openOperations(
 function turnPorts(assistant: Assistant) {
   return {
     running: assistant.inbound.running,
+    sent: assistant.mind.sent,
+    mask: freshMask(() => assistant.live.secrets),
     chooseModel: assistant.mind.models.choose,
     isFreshStart: (content: string) => parseCommand(content)?.name === "new",
     replay,

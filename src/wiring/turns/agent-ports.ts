@@ -55,6 +55,7 @@ export function agentPorts(
       open: (key) => core.sessions.open(key),
       running: inbound.running,
       pieces: core.growing.pieces,
+      onSend: (request) => mind.sent.keep(request),
       keepOlderText,
       wasAnswered: (text) => haveJobsSaid(core.sessions, text),
     },

@@ -6,6 +6,7 @@ import type { Page } from "playwright-core";
 import { projectFile } from "../../support/project.js";
 import { pageTest, withPage } from "../../support/worlds/http/chromium.js";
 import { backendOfBlock, browserOfBlock } from "../../support/worlds/http/page-block.js";
+import { startBackend } from "../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
 
 const arabic = "مرحبا بالعالم.\n\n- بند أول\n- بند ثان\n\nIn English.";
@@ -42,6 +43,27 @@ describe("languages on the web page", { timeout: 120_000, skip: withoutChromium(
       { context: { locale: "zh-CN" } },
     ),
   );
+
+  pageTest("what is wrong in the config is said in Chinese on the Chinese page, wherever it is shown", async () => {
+    const unfinished = await startBackend({ isUnfinished: true });
+    try {
+      await withPage(
+        browser(),
+        `${unfinished.url}#/system`,
+        async (page) => {
+          const lacks = "channels.telegram 已开启，但缺少 token";
+          await page.locator(".banner.problem", { hasText: `${lacks}；channels.telegram 已关闭` }).waitFor();
+          await page.locator(".system-problems li", { hasText: lacks }).waitFor();
+          await page.goto(`${unfinished.url}#/channels`);
+          await page.locator(".problem-text", { hasText: lacks }).waitFor();
+          assert.equal(await page.getByText("is enabled but has no").count(), 0);
+        },
+        { context: { locale: "zh-CN" }, expected: /40\d/ },
+      );
+    } finally {
+      await unfinished.stop();
+    }
+  });
 
   pageTest("without the page's own words what failed is said as the gateway says it", () =>
     withPage(

@@ -7,12 +7,13 @@ const nothing = (): void => undefined;
 
 /** How the reader gets from place to place. What they typed and did not save holds them back with a question. */
 export class Way {
-  readonly #show: (place: Place) => void;
+  readonly #show: (place: Place, isFirst: boolean) => void;
   readonly #route: Route;
   readonly #unsaved = new Set<symbol>();
   #shown: Place | undefined;
 
-  constructor(show: (place: Place) => void) {
+  /** `show` gets each place, and whether it is the first one. */
+  constructor(show: (place: Place, isFirst: boolean) => void) {
     this.#show = show;
     this.#route = followRoute((place) => this.#onAddress(place));
     // The browser's own question, where the whole page goes.
@@ -47,7 +48,7 @@ export class Way {
   /** The first place. */
   settle(place: Place): void {
     this.#route.settle(place);
-    this.#showNow(place);
+    this.#showNow(place, true);
   }
 
   /** Nobody is here any more. */
@@ -74,9 +75,9 @@ export class Way {
     this.go(place);
   }
 
-  #showNow(place: Place): void {
+  #showNow(place: Place, isFirst = false): void {
     closeDialogs();
     this.#shown = place;
-    this.#show(place);
+    this.#show(place, isFirst);
   }
 }

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { problemText } from "../../failures/said.js";
 import { momentOf } from "../../parts/format.js";
 import { Action, Switch } from "../parts/controls.js";
 import type { PaneWorld } from "../world.js";
@@ -92,7 +93,7 @@ function Health({
   }
   if (state === "connecting") return <p class="muted">{t("connecting")}</p>;
   const key = state === "off" ? "unusable" : state === "reconnecting" ? "reconnecting" : "disconnected";
-  return <p class="problem-text">{t(key, { reason })}</p>;
+  return <p class="problem-text">{t(key, { reason: problemText(reason) })}</p>;
 }
 
 function hasSettings({ config }: Known, name: string): boolean {

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Action } from "../parts/controls.js";
+import { SelectField } from "../parts/select-field.js";
 import { TextField } from "../setup/text-field.js";
 import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
@@ -35,6 +36,7 @@ export function ChannelForm({
     <Control
       key={field.key}
       field={field}
+      isOn={isOn}
       value={typed[field.key] ?? ""}
       set={(value) => setTyped({ ...typed, [field.key]: value })}
     />
@@ -55,10 +57,12 @@ export function ChannelForm({
 
 function Control({
   field: { label, hint, kind, link, choices },
+  isOn,
   value,
   set,
 }: {
   readonly field: ChannelField;
+  readonly isOn: boolean;
   readonly value: string;
   readonly set: (value: string) => void;
 }) {
@@ -77,16 +81,17 @@ function Control({
     );
   if (kind === "choice")
     return (
-      <label>
-        {label} <span class="field-hint">{hint}</span>
-        <select value={value} onChange={({ currentTarget }) => set(currentTarget.value)}>
-          {choices.map((choice) => (
-            <option key={choice} value={choice}>
-              {choice}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        label={label}
+        hint={hint}
+        options={[
+          // What was chosen before is not read back: it stays, unless another is chosen.
+          ...(isOn ? [{ value: "", label: channelsWords.t("asItIs") }] : []),
+          ...choices.map((choice) => ({ value: choice, label: choice })),
+        ]}
+        value={value === "" && !isOn ? (choices[0] ?? "") : value}
+        set={set}
+      />
     );
   return (
     <div>

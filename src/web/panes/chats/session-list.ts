@@ -46,8 +46,14 @@ export function parseSessionList(data: unknown): SessionListView {
   return { entries: entries.sort((a, b) => compare(b.at, a.at)), total };
 }
 
+/** How the gateway begins what a job says. */
+const ofJob = /^\[Scheduled: ([^\]]+)\] /;
+
 export function titleOf(entry: SessionEntry): string {
-  return (entry.title || entry.text).slice(0, 120) || (entry.channel === "webui" ? chatsWords.t("newChat") : entry.key);
+  return (
+    (entry.title || entry.text.replace(ofJob, "$1: ")).slice(0, 120) ||
+    (entry.channel === "webui" ? chatsWords.t("newChat") : entry.key)
+  );
 }
 
 function textOf(value: unknown): string {

@@ -96,6 +96,13 @@ function runText(status: string, at: string): string {
   return t(status === "running" ? "lastRunning" : "lastGood", { time });
 }
 
+/** In a list of runs no run is the last one. */
+function pastRunText(status: string, at: string): string {
+  const time = momentOf(new Date(at));
+  if (status === "failed") return t("pastBad", { time });
+  return status === "running" || status === "missed" ? runText(status, at) : t("pastGood", { time });
+}
+
 function History({ world, job }: { readonly world: PaneWorld; readonly job: Job }) {
   const address = `api/cron/history?jobId=${encodeURIComponent(job.id)}&limit=20`;
   const runs = useLoad(world, async () => recordsIn((await world.api.get(address)).records), [job.id, job.last.at]);
@@ -109,7 +116,7 @@ function History({ world, job }: { readonly world: PaneWorld; readonly job: Job 
             {list.map((run) => (
               <li key={textIn(run.id)}>
                 <span class={run.status === "failed" ? "problem-text" : "muted"}>
-                  {runText(textIn(run.status), textIn(run.startedAt) || textIn(run.dueAt))}
+                  {pastRunText(textIn(run.status), textIn(run.startedAt) || textIn(run.dueAt))}
                 </span>
                 <p>{textIn(run.error) || textIn(run.output)}</p>
               </li>

@@ -3,17 +3,19 @@ import { Field } from "./controls.js";
 /** One of a few, in a list that opens. */
 export function SelectField<T extends string>({
   label,
+  hint,
   options,
   value,
   set,
 }: {
   readonly label: string;
+  readonly hint?: string;
   readonly options: readonly { readonly value: T; readonly label: string }[];
   readonly value: T;
   readonly set: (value: T) => void;
 }) {
   return (
-    <Field label={label}>
+    <Field label={label} hint={hint}>
       {(ids) => (
         <select
           {...ids}

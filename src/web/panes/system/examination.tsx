@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { isRecord } from "../../../client/frames.js";
+import { ownProblem } from "../../failures/said.js";
 import { type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
 import { numberOf } from "../../parts/format.js";
 import { Action, Section } from "../parts/controls.js";
@@ -92,10 +93,16 @@ function Finding({ finding }: { readonly finding: JsonObject }) {
         {checkName(textIn(check))}{" "}
         <span class={`system-mark ${isWrong ? "bad" : "odd"}`}>{t(isWrong ? "fail" : "warn")}</span>
       </h3>
-      <p lang="en">{textIn(found)}</p>
+      <Found text={textIn(found)} />
       {textIn(todo) === "" ? undefined : <p class="muted">{t("todo", { todo: textIn(todo) })}</p>}
     </li>
   );
+}
+
+/** In English where the page has no words of its own for it. */
+function Found({ text }: { readonly text: string }) {
+  const own = ownProblem(text);
+  return own === undefined ? <p lang="en">{text}</p> : <p>{own}</p>;
 }
 
 function checkName(check: string): string {

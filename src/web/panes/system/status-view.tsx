@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { isRecord } from "../../../client/frames.js";
+import { problemText } from "../../failures/said.js";
 import { type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
 import { durationOf, momentOf, numberOf } from "../../parts/format.js";
 import { Section } from "../parts/controls.js";
@@ -8,7 +9,7 @@ import type { PaneWorld } from "../world.js";
 import { bytesText, numberIn } from "./amounts.js";
 import { systemWords } from "./words.js";
 
-const { t } = systemWords;
+const { t, count } = systemWords;
 const refreshMs = 10_000;
 
 interface Seen {
@@ -57,7 +58,7 @@ function Sentence({ status }: { readonly status: JsonObject }) {
       <p>{t("trouble")}</p>
       <ul>
         {problems.map((problem) => (
-          <li key={problem}>{problem}</li>
+          <li key={problem}>{problemText(problem)}</li>
         ))}
       </ul>
     </div>
@@ -77,8 +78,8 @@ function Facts({ status, disk }: { readonly status: JsonObject; readonly disk: J
     [
       t("waiting"),
       t("waitingOf", {
-        inbound: numberOf(numberIn(status.inboundWaiting)),
-        outbound: numberOf(numberIn(status.outboundWaiting)),
+        messages: count(numberIn(status.inboundWaiting), "messagesOne", "messagesMany"),
+        replies: count(numberIn(status.outboundWaiting), "repliesOne", "repliesMany"),
       }),
     ],
     [t("home"), textIn(status.home)],
@@ -110,7 +111,7 @@ function Channels({ channels }: { readonly channels: readonly JsonObject[] }) {
             <h3 class="card-line">
               {textIn(channel.name)} <span class={`system-mark ${mark}`}>{t(state)}</span>
             </h3>
-            {textIn(channel.reason) === "" ? undefined : <p>{textIn(channel.reason)}</p>}
+            {textIn(channel.reason) === "" ? undefined : <p>{problemText(textIn(channel.reason))}</p>}
             {textIn(channel.lastSeenAt) === "" ? undefined : (
               <p class="muted">{t("lastSeen", { at: momentOf(new Date(textIn(channel.lastSeenAt))) })}</p>
             )}

@@ -60,7 +60,14 @@ export function Picture({ world, reader, timeline }: PictureProps) {
           <Axis totalMs={total} />
           <ol class="timeline-steps">
             {steps.slice(0, count).map((step) => (
-              <StepRow key={step.id} step={step} totalMs={total} world={world} reader={reader} />
+              <StepRow
+                key={step.id}
+                step={step}
+                totalMs={total}
+                world={world}
+                reader={reader}
+                turnId={timeline.turn.turnId}
+              />
             ))}
           </ol>
         </>
@@ -93,9 +100,10 @@ function Axis({ totalMs }: { readonly totalMs: number }) {
 interface StepRowProps extends Omit<PictureProps, "timeline"> {
   readonly step: Step;
   readonly totalMs: number;
+  readonly turnId: string;
 }
 
-function StepRow({ step, totalMs, world, reader }: StepRowProps) {
+function StepRow({ step, totalMs, world, reader, turnId }: StepRowProps) {
   const [isOpen, setOpen] = useState(false);
   const { kind, what } = nameOf(step);
   return (
@@ -114,7 +122,7 @@ function StepRow({ step, totalMs, world, reader }: StepRowProps) {
             {lengthOf(step)}
           </span>
         </summary>
-        {isOpen ? <StepDetail step={step} world={world} reader={reader} /> : undefined}
+        {isOpen ? <StepDetail step={step} world={world} reader={reader} turnId={turnId} /> : undefined}
       </details>
     </li>
   );

@@ -18,6 +18,15 @@ export interface Replayed {
   };
 }
 
+export interface Sent {
+  readonly model: string;
+  readonly sentAt: number;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly body: string;
+  readonly isExact: boolean;
+}
+
 const replayMs = 90_000;
 
 /** The gateway's answers about turns: they are what docs/http.md says. */
@@ -47,6 +56,12 @@ export class TurnReader {
   /** The key of a new chat with everything up to an event. */
   async fork(at: number): Promise<string> {
     return textIn((await this.#api.post(`${this.#path}/fork`, { at })).key);
+  }
+
+  /** What was sent to a model in one call of a turn, each attempt by itself. */
+  async sent(turnId: string, iteration: number): Promise<readonly Sent[]> {
+    const path = `${this.#path}/turns/${encodeURIComponent(turnId)}/sent/${iteration}`;
+    return ((await this.#json("GET", path)) as { readonly requests: readonly Sent[] }).requests;
   }
 
   /** One event of the log, as it is there. */

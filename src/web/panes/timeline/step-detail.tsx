@@ -5,6 +5,7 @@ import type { PaneWorld } from "../world.js";
 import { AgentTurns } from "./agent-turns.js";
 import { Facts, Part, Said } from "./facts.js";
 import type { TurnReader } from "./read.js";
+import { SentPart } from "./sent-part.js";
 import { channelName, statusOf } from "./step-words.js";
 import { timelineWords } from "./words.js";
 
@@ -14,14 +15,15 @@ interface DetailProps {
   readonly step: Step;
   readonly world: PaneWorld;
   readonly reader: TurnReader;
+  readonly turnId: string;
 }
 
 /** What is below a step when it is open. */
-export function StepDetail({ step, world, reader }: DetailProps) {
+export function StepDetail({ step, world, reader, turnId }: DetailProps) {
   const fork = async (): Promise<void> => world.openChat(await reader.fork(lastSeqOf(step)));
   return (
     <div class="timeline-detail">
-      <StepBody step={step} world={world} reader={reader} />
+      <StepBody step={step} world={world} reader={reader} turnId={turnId} />
       {step.kind === "model" || step.kind === "tool" ? <Action run={fork}>{t("forkAfter")}</Action> : undefined}
     </div>
   );
@@ -32,7 +34,7 @@ function lastSeqOf(step: Step): number {
   return (step.kind === "tool" ? step.resultSeq : undefined) ?? step.seq;
 }
 
-function StepBody({ step, world, reader }: DetailProps) {
+function StepBody({ step, world, reader, turnId }: DetailProps) {
   switch (step.kind) {
     case "wait":
       return (
@@ -47,7 +49,7 @@ function StepBody({ step, world, reader }: DetailProps) {
         </>
       );
     case "model":
-      return <ModelDetail step={step} reader={reader} />;
+      return <ModelDetail step={step} reader={reader} turnId={turnId} />;
     case "tool":
       return (
         <>
@@ -99,7 +101,7 @@ function StepBody({ step, world, reader }: DetailProps) {
   }
 }
 
-function ModelDetail({ step, reader }: { readonly step: ModelStep; readonly reader: TurnReader }) {
+function ModelDetail({ step, reader, turnId }: Pick<DetailProps, "reader" | "turnId"> & { readonly step: ModelStep }) {
   const { used, answer, restarts } = step;
   const tokens = (n: number | undefined): string | undefined => (n === undefined || n === 0 ? undefined : numberOf(n));
   return (
@@ -125,10 +127,7 @@ function ModelDetail({ step, reader }: { readonly step: ModelStep; readonly read
       {step.isTimed ? undefined : <p class="muted">{t("untimed")}</p>}
       {answer?.isPartial ? <p class="muted">{t("partial")}</p> : undefined}
       <Said title={t("answer")} said={answer?.said} seq={answer?.seq} reader={reader} />
-      <details class="timeline-sent">
-        <summary>{t("sent")}</summary>
-        <p class="muted">{t("sentNotKept")}</p>
-      </details>
+      <SentPart reader={reader} turnId={turnId} iteration={step.iteration} />
     </>
   );
 }

@@ -40,7 +40,6 @@ describe("the web page by keyboard", { timeout: 120_000, skip: withoutChromium()
 
   pageTest("the first stop of the Tab key leads past the lists to the conversation", () =>
     onPage(async (page) => {
-      // A page that is opened there: another hash alone leaves the focus where the chat had it.
       await page.goto("about:blank");
       await page.goto(`${backend.url}#/jobs`);
       await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
@@ -49,6 +48,47 @@ describe("the web page by keyboard", { timeout: 120_000, skip: withoutChromium()
       await page.keyboard.press("Enter");
       assert.equal(await page.evaluate("document.activeElement?.id"), "main");
       assert.equal(new URL(page.url()).hash, "#/jobs");
+    }),
+  );
+
+  pageTest("who goes from place to place goes on in what has come, whichever way they went", () =>
+    onPage(async (page) => {
+      const went = async (name: string): Promise<void> => {
+        await page.locator(".pane-page:not(.is-settling)").waitFor();
+        assert.equal(await page.evaluate("document.activeElement?.role"), "region", name);
+        await page.getByRole("region", { name }).and(page.locator(":focus")).waitFor();
+      };
+      await rows(page).first().waitFor();
+      assert.equal(await page.evaluate("document.activeElement?.id"), "message");
+      // A link, or what the reader types as the address.
+      await page.evaluate("location.hash = '#/jobs'");
+      await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
+      await went("Jobs");
+      await page.keyboard.press("Tab");
+      assert.equal(await page.evaluate(focused), "New job");
+      await page.evaluate("location.hash = '#/usage'");
+      await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
+      await went("Usage");
+      await page.goBack();
+      await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
+      await went("Jobs");
+      await page.goBack();
+      await page.locator("#message:focus").waitFor();
+      // From the palette, which is gone.
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("System");
+      await page
+        .getByRole("option", { name: /^System/ })
+        .first()
+        .waitFor();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "System", level: 1 }).waitFor();
+      await went("System");
+      // Who chooses beside it may choose another.
+      await page.getByRole("button", { name: "Jobs", exact: true }).press("Enter");
+      await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
+      assert.equal(await page.evaluate(focused), "Jobs");
+      assert.equal(await page.locator("[aria-live=polite].off-screen").first().textContent(), "Jobs");
     }),
   );
 
@@ -120,8 +160,7 @@ describe("the web page by keyboard", { timeout: 120_000, skip: withoutChromium()
     onPage(async (page) => {
       await page.getByRole("button", { name: /^Menu/ }).click();
       await page.getByRole("button", { name: "Jobs" }).press("Enter");
-      await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
-      assert.equal(await page.evaluate("document.activeElement?.id"), "main");
+      await page.getByRole("region", { name: "Jobs" }).and(page.locator(":focus")).waitFor();
     }, phone),
   );
 });

@@ -77,6 +77,8 @@ describe("the jobs on the web page", { timeout: 120_000, skip: withoutChromium()
       await card.getByText("It runs now.").waitFor({ state: "detached" });
       await card.getByRole("button", { name: "History" }).click();
       await card.getByText("The sun is out.").waitFor();
+      // "Last" is said of one run.
+      assert.equal(await card.getByText(/Last run/).count(), 1);
       await card.getByRole("switch", { name: "On" }).click();
       await card.getByText("Switched off").waitFor();
       assert.equal((await list(page))[0]?.enabled, false);

@@ -46,8 +46,13 @@ describe("the timeline on the web page", { timeout: 180_000, skip: withoutChromi
     ["a phone", phone],
   ] as const)
     pageTest(`shows what a turn waited for, asked and did, and opens each step, on ${name}`, async () => {
+      const requests: string[] = [];
+      const answer = listing(1);
       const backend = await startBackend({
-        answer: listing(1),
+        answer: (request) => {
+          requests.push(request.bodyText);
+          return answer(request);
+        },
         config: { prices: { "test-model": { input: 10, output: 10, cacheRead: 1 } } },
       });
       try {
@@ -76,8 +81,10 @@ describe("the timeline on the web page", { timeout: 180_000, skip: withoutChromi
               await facts.innerText(),
               /openai\/test-model[\s\S]*First word after[\s\S]*900[\s\S]*300[\s\S]*40/,
             );
-            await steps.nth(1).getByText("What was sent").click();
-            await steps.nth(1).getByText("does not keep the requests").waitFor();
+            await steps.nth(1).getByText("What was sent", { exact: true }).click();
+            await steps.nth(1).getByRole("button", { name: "Show what was sent" }).click();
+            await steps.nth(1).getByText("byte for byte").waitFor();
+            assert.equal(await steps.nth(1).getByRole("textbox", { name: "What was sent" }).inputValue(), requests[0]);
             await steps.nth(2).locator("summary").first().click();
             await steps.nth(2).getByText("(empty)").waitFor();
             await assertAccessible(page);

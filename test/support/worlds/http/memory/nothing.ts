@@ -40,6 +40,7 @@ export const noTurns: TurnsApi = {
   listTurns: async () => ({ turns: [] }),
   timeline: () => Promise.reject(notFound("There is no such turn")),
   replayTurn: () => Promise.reject(notFound("There is no such turn")),
+  sentRequests: async () => [],
   contextUse: () => Promise.reject(notFound("There is no model")),
 };
 
