@@ -150,6 +150,7 @@ export class ClusterSweep implements AsyncDisposable {
       "the round is over",
       async () => {
         if (isOver()) return true;
+        this.world.nudge();
         if (this.world.pending > 0) return false;
         const work = this.world.healthy.map(({ child }) => child.work());
         const first = await Promise.race([Promise.all(work), untilTrue(isOver)]);

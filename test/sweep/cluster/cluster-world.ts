@@ -31,6 +31,7 @@ export class ClusterWorld extends Outside {
   /** Lives that stood still: what they had asked for then is not alive. */
   readonly #frozen = new Set<number>();
   readonly #sections: object;
+  #nudgedAt = performance.now();
 
   private constructor(
     engine: WorldEngine,
@@ -133,17 +134,13 @@ export class ClusterWorld extends Outside {
 
   /** Resolves once all that was said is answered and shown by those that are healthy. */
   async quiet(): Promise<void> {
-    let lookedAt = performance.now();
     let quietTimes = 0;
     await until(
       "everything is answered and shown",
       async () => {
         const { healthy } = this;
         if (healthy.length === 0) throw new Error("No node is left");
-        if (this.person.pending > 0 && performance.now() - lookedAt > impatientMs) {
-          lookedAt = performance.now();
-          this.#turnPerson();
-        }
+        this.nudge();
         const work = this.pending > 0 ? [] : await Promise.all(healthy.map(({ child }) => child.work()));
         // What one of them counts it has looked up a moment ago.
         quietTimes = work.length > 0 && work.every((count) => count === 0) ? quietTimes + 1 : 0;
@@ -151,6 +148,15 @@ export class ClusterWorld extends Outside {
       },
       limitMs,
     );
+  }
+
+  /** Who has waited for long asks elsewhere. */
+  nudge(): void {
+    const now = performance.now();
+    if (this.person.pending === 0) this.#nudgedAt = now;
+    if (now - this.#nudgedAt < impatientMs) return;
+    this.#nudgedAt = now;
+    this.#turnPerson();
   }
 
   /** What is known once all is quiet. Every node shows every event then, once and in order. */
