@@ -54,9 +54,13 @@ export function createAgent(ports: AgentPorts, options: AgentOptions): Handler<"
     }
   };
 
-  /** An agent keeps its machines from turn to turn; after one that did not end, the next begins with fresh ones. */
+  /**
+   * An agent keeps its machines from turn to turn; after one that did not end, the next begins with fresh ones. So it does where
+   * another process has begun the turn.
+   */
   function takeMachines(session: ResidentSession): Machines {
-    const machines = kept.get(session) ?? newMachines(ports, options);
+    const before = session.openTurn.length === 0 ? kept.get(session) : undefined;
+    const machines = before ?? newMachines(ports, options);
     kept.delete(session);
     return machines;
   }

@@ -139,12 +139,11 @@ class StoredPairing implements Pairing {
       const at = this.#now();
       await this.#takeTry(at);
       const match = this.#waitingWith(code);
-      if (match === undefined) return undefined;
+      if (match === undefined || !(await this.#end(match, undefined))) return undefined;
       const { channel, senderId, senderName } = match;
       const pairedAt = new Date(this.#now()).toISOString();
       const paired: PairedSender = { channel, senderId, ...nameOf(senderName), pairedAt };
       await this.#records.put(pairedId(channel, senderId), paired);
-      await this.#records.delete(waitingId(match));
       await this.#giveTryBack(at);
       return paired;
     });
@@ -153,10 +152,19 @@ class StoredPairing implements Pairing {
   refuse(code: string): Promise<boolean> {
     return this.#changes.run(async () => {
       const match = this.#waitingWith(code);
-      if (match === undefined) return false;
-      await this.#records.put(waitingId(match), { ...match, refusedUntil: this.#now() + refusedMs });
-      return true;
+      return match !== undefined && (await this.#end(match, { ...match, refusedUntil: this.#now() + refusedMs }));
     });
+  }
+
+  /** Of two nodes that are told at once what becomes of somebody who waits, one does it. False: not this one. */
+  async #end(match: Waiting, next: Waiting | undefined): Promise<boolean> {
+    let isMine = false;
+    await this.#records.update(waitingId(match), (value) => {
+      const waiting = waitingRecord.safeParse(value).data;
+      isMine = waiting !== undefined && waiting.code === match.code && this.#isOpen(waiting);
+      return isMine ? next : value;
+    });
+    return isMine;
   }
 
   revoke(channel: string, senderId: string): Promise<boolean> {

@@ -24,7 +24,7 @@ export interface GatewayOptions {
   readonly pauses?: Pauses | undefined;
   /** Unix ms: what counts as now for messages, days, schedules and what expires. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
-  /** Opens another engine than the embedded one. */
+  /** Opens the engine, instead of what `engine.kind` names: with `postgres` one that several nodes share. */
   readonly openEngine?: OpenEngine | undefined;
   /**
    * Called with the name of each boundary of the engine and of the session documents that is passed, so that a test can

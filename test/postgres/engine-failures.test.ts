@@ -165,6 +165,28 @@ test("a node that cannot renew its claims ends its turns by its own clock, and w
   await consumer.stop();
 });
 
+test("a claim that could not be renewed is given up when it lapses, and not only when the next renewal is due", async () => {
+  const slow = { ...timing, claimMs: 3000, renewMs: 2900 };
+  await using node = await disposable(openNode(url(), "lapse_soon", { timing: slow }));
+  const ended = gate();
+  const begun = gate();
+  const consumer = consuming(node.engine, "inbound", async (_delivery, signal) => {
+    begun.open();
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    ended.open();
+    throw signal.reason;
+  });
+  await node.engine.accept(inbound("first"), { events: [queued("first")] });
+  await begun.opened;
+  const begunAt = performance.now();
+  server.pause();
+  await ended.opened;
+  server.resume();
+  const tookMs = performance.now() - begunAt;
+  assert.ok(tookMs < slow.claimMs + 1500, `${tookMs} ms`);
+  await consumer.stop();
+});
+
 test("works without notifications, as behind a pooler, within half a second or so", async () => {
   const modules = await postgresModules();
   class Deaf extends modules.pg.Client {

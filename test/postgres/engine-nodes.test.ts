@@ -143,6 +143,30 @@ test("two nodes share the lanes: each message once, each lane in order", async (
     await until("both count nothing", () => engine.status().inboundWaiting === 0, 2000);
 });
 
+test("who begins with a message has seen everything that its session has so far, whichever node stored it", async () => {
+  await using nodes = await twoNodes("seen");
+  const session = "telegram:seen";
+  let stored = 0;
+  const behind: string[] = [];
+  const by = [0, 0];
+  const consumers = [nodes.a, nodes.b].map(({ engine, published }, node) =>
+    consuming(engine, "inbound", async (delivery) => {
+      const seen = published.findLast(isStored)?.seq ?? 0;
+      by[node] = (by[node] ?? 0) + 1;
+      if (seen < stored) behind.push(`${delivery.work.id}: ${seen} of ${stored}`);
+      await delivery.append([titled("and"), titled("so on")], { durable: true });
+      const events = await delivery.commit({ events: [answered([delivery.work.id])], emit: [] });
+      stored = events.at(-1)?.seq ?? stored;
+    }),
+  );
+  const ids = Array.from({ length: 60 }, (_, n) => `msg_${n}`);
+  for (const id of ids) await nodes.a.engine.accept(inbound(id, session), { events: [] });
+  await until("all are done", async () => (await nodes.a.engine.waiting("inbound", session)).length === 0);
+  for (const { stop } of consumers) await stop();
+  assert.ok((by[0] ?? 0) > 0 && (by[1] ?? 0) > 0, by.join());
+  assert.deepEqual(behind, []);
+});
+
 test("the same message that two nodes accept at once is accepted once", async () => {
   await using nodes = await twoNodes("twice");
   for (let n = 0; n < 10; n += 1) {

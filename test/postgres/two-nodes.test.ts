@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { gate, until } from "../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../support/fakes/models/fake-openai.js";
 import { type Cluster, type ClusterWorld, startClusterWorld } from "../support/postgres/cluster.js";
-import { openAIConfig, startGateway, type TestGateway } from "../support/worlds/gateway.js";
+import { assertSound, openAIConfig, startGateway, type TestGateway } from "../support/worlds/gateway.js";
 import type { ScriptedAnswer } from "../support/worlds/model-script.js";
 import { cast, spawn } from "../support/worlds/tools/sub-agents.js";
 
@@ -47,6 +47,36 @@ describe("two gateways on one Postgres", () => {
       );
     }
     assert.match(JSON.stringify(model.requests.at(-1)?.body), /one.*hello.*two/);
+  });
+
+  test("a turn that one node has begun goes on at the other, which had turns of this chat before, and the log is sound", async () => {
+    const held = gate();
+    await using model = await startFakeOpenAI({
+      answer: ({ userText }) =>
+        userText.includes("hold")
+          ? { text: ["begun ", "and done"], pause: { before: "and done", until: held.opened } }
+          : { text: "hello" },
+    });
+    const cluster = await world.cluster();
+    const key = "webui:on";
+    await using a = await startNode(cluster, model.apiBase);
+    await using b = await startNode(cluster, model.apiBase);
+    const begun = async (): Promise<readonly string[]> =>
+      (await a.events(key)).flatMap(({ type, metadata }) =>
+        type === "turn_execution_start" ? [metadata.instance_id] : [],
+      );
+    for (let n = 0; n < 40 && new Set(await begun().catch(() => [])).size < 2; n += 1)
+      await (n % 2 === 0 ? a : b).ask(`number ${n}`, { key });
+    assert.equal(new Set(await begun()).size, 2, "both have worked in this chat");
+    const posted = await a.post("hold this", { key });
+    await until("the model was asked", () => model.requests.some(({ bodyText }) => bodyText.includes("hold this")));
+    const holder = (await begun()).at(-1);
+    const [first, second] = (await a.gateway.api.status()).engine?.nodeId === holder ? [a, b] : [b, a];
+    await first.gateway.drain(0);
+    await first.gateway[Symbol.asyncDispose]();
+    held.open();
+    assert.equal((await second.outcome(posted, key)).end, "complete");
+    assertSound(await second.events(key));
   });
 
   test("a node says what of its config is not as on the node before", async () => {

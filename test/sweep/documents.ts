@@ -3,8 +3,7 @@ import { join } from "node:path";
 import type { Evidence } from "./evidence.js";
 
 /** After an orderly stop each session's document is whole and shows all of its log. Returns what is broken. */
-export function checkDocuments(home: string, { chats }: Evidence): readonly string[] {
-  const folder = join(home, "workspace", ".sessions");
+export function checkDocuments(folder: string, { chats }: Pick<Evidence, "chats">): readonly string[] {
   const documents = readdirSync(folder).filter((name) => name.endsWith(".json") && !name.startsWith("."));
   const lastSequences = new Map<string, unknown>();
   for (const name of documents) {

@@ -13,8 +13,12 @@ export interface EngineUnderTest {
   readonly buryBoundaries: readonly string[];
   /** Boundaries at whose first passing the platform may not have heard about the message yet. */
   readonly unacknowledgedAt: readonly string[];
-  /** After an orderly stop each session's document shows all of its log: the process before it alone has written there. */
-  readonly keepsDocuments: boolean;
+  /** What a config needs, so that a gateway works with it. `root` is the folder of one world. */
+  readonly sections: (root: string) => object;
+  /** The documents of sessions, within a home. After an orderly stop each of them shows all of its log. */
+  readonly documents: string;
+  /** Only those do that somebody has looked at the list of: others may have written, and go on writing. */
+  readonly mustList: boolean;
 }
 
 /** With segments so small and logs so quick that a few turns pass every boundary, and suspects soon known. */
@@ -61,4 +65,8 @@ export const buryBoundaries: EngineUnderTest["buryBoundaries"] = [
 
 export const unacknowledgedAt: EngineUnderTest["unacknowledgedAt"] = ["accept:before-sync"];
 
-export const keepsDocuments = true;
+export const sections: EngineUnderTest["sections"] = () => ({});
+
+export const documents = "workspace/.sessions";
+
+export const mustList = false;

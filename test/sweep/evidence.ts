@@ -89,3 +89,8 @@ export function repliesIn(events: readonly StoredEvent[]): readonly Reply[] {
   }
   return [...replies.values()];
 }
+
+/** The number of the life that has stored it. */
+export function lifeOf(event: StoredEvent, { lives }: Evidence): number {
+  return lives.indexOf(event.metadata.instance_id) + 1;
+}

@@ -8,7 +8,7 @@ const settled = new Set(["sent", "refused", "dead_letter"]);
  * `acknowledged` names, by session, the texts whose platform was told that they have arrived. Returns what is broken.
  */
 export function checkFound(
-  look: Look,
+  look: Pick<Look, "chats" | "dead" | "parked">,
   acknowledged: ReadonlyMap<string, readonly string[]>,
   isClient: (key: string) => boolean,
 ): readonly string[] {

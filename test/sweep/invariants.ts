@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { StoredEvent } from "../../src/events/event.js";
 import { assertSound } from "../support/worlds/gateway.js";
-import { acceptedIn, type ChatEvidence, type Evidence, endsOf, repliesIn } from "./evidence.js";
+import { acceptedIn, type ChatEvidence, type Evidence, endsOf, lifeOf, repliesIn } from "./evidence.js";
 import { markerOf } from "./script.js";
 
 /** One promise: says what breaks it, in no words if nothing does. */
@@ -34,7 +34,7 @@ export function findBrokenMessages(evidence: Evidence): readonly string[] {
   return brokenOf(aboutMessages, evidence);
 }
 
-function brokenOf(invariants: Readonly<Record<string, Invariant>>, evidence: Evidence): readonly string[] {
+export function brokenOf(invariants: Readonly<Record<string, Invariant>>, evidence: Evidence): readonly string[] {
   return evidence.chats.flatMap((chat) =>
     Object.entries(invariants).flatMap(([name, check]) =>
       check(chat, evidence).map((what) => `${chat.look.key}: ${name}: ${what}`),
@@ -128,7 +128,7 @@ function sound({ look }: ChatEvidence): readonly string[] {
   }
 }
 
-function oneAtATime({ name }: ChatEvidence, { asked }: Evidence): readonly string[] {
+export function oneAtATime({ name }: ChatEvidence, { asked }: Evidence): readonly string[] {
   return asked
     .filter(({ chat, overlaps }) => chat === name && overlaps)
     .map(({ answer, life }) => `answer ${answer} was asked for in life ${life} while another was under way`);
@@ -200,13 +200,13 @@ function interruptedTold(chat: ChatEvidence, evidence: Evidence): readonly strin
 }
 
 /** The model's answers that are in the log, in order. */
-function answersOf(
+export function answersOf(
   events: readonly StoredEvent[],
 ): readonly Extract<StoredEvent, { readonly type: "assistant_message" }>[] {
   return events.flatMap((event) => (event.type === "assistant_message" && event.source !== "gateway" ? [event] : []));
 }
 
-function callsOf(events: readonly StoredEvent[]): readonly { readonly id: string; readonly effect: string }[] {
+export function callsOf(events: readonly StoredEvent[]): readonly { readonly id: string; readonly effect: string }[] {
   const effects: Readonly<Record<string, string>> = {
     count_read: "read",
     count_again: "idempotent",
@@ -220,10 +220,6 @@ function callsOf(events: readonly StoredEvent[]): readonly { readonly id: string
         )
       : [],
   );
-}
-
-function lifeOf(event: StoredEvent, { lives }: Evidence): number {
-  return lives.indexOf(event.metadata.instance_id) + 1;
 }
 
 /** What is there more than once, by name. */

@@ -1,13 +1,26 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { startServer } from "../support/fakes/storage-servers.js";
+import { type StorageServer, startServer } from "../support/fakes/storage-servers.js";
+import { nodeForPostgres } from "../support/postgres/node-for-postgres.js";
 import { urlOf } from "../support/postgres/postgres-kit.js";
 import { projectFile } from "../support/project.js";
 import { createRandom } from "../support/random.js";
-import { combine } from "./counts.js";
+import type { ClusterRow } from "./cluster/cluster-sweep.js";
+import { runTroubles } from "./cluster/run.js";
+import { frozenAt, killedAt, pointsIn, troubles } from "./cluster/troubles.js";
+import { combine, noCounts } from "./counts.js";
+import { databaseVariable } from "./database.js";
 import { allPoints, mainPoints, type Point } from "./points.js";
-import { databaseVariable } from "./postgres.js";
-import { type Marks, postgresMarks, putBetweenMarks, scenarioMarks, sweepMarks, toTable } from "./report.js";
+import {
+  type Marks,
+  nodesMarks,
+  postgresMarks,
+  putBetweenMarks,
+  scenarioMarks,
+  sweepMarks,
+  toClusterTable,
+  toTable,
+} from "./report.js";
 import { measureRestart, restartSentence } from "./restart.js";
 import { scenarios } from "./scenarios/all.js";
 import { runScenario, type ScenarioRow } from "./scenarios/run.js";
@@ -18,7 +31,8 @@ import { doors } from "./world/world.js";
 
 // `npm run sweep`: kills a gateway at every point, there at each passing, and at random moments, then brings about each
 // scenario; prints what it cost. `--point <name>` or `--scenario <name>` takes one of them, `--scenario all` those alone.
-// `--engine postgres`: on the engine for several gateways, of which one works here.
+// `--engine postgres`: on the engine for several gateways, of which one works here; `--nodes N`: so many of them, and what happens to
+// them. `--point` takes what contains the text then, `--rounds` so many of each.
 const { values } = parseArgs({
   options: {
     seed: { type: "string" },
@@ -30,6 +44,7 @@ const { values } = parseArgs({
     engine: { type: "string", default: new URL("./embedded.js", import.meta.url).href },
     /** Only the points that a promise names. */
     main: { type: "boolean", default: false },
+    nodes: { type: "string", default: "1" },
     write: { type: "boolean", default: false },
   },
 });
@@ -43,16 +58,41 @@ if (database !== undefined) {
 const seed = Number(values.seed ?? Date.now() % 100_000);
 const random = createRandom(seed);
 console.log(`seed ${seed}`);
-await using nursery = new Nursery();
+await using nursery = new Nursery(isOnPostgres ? nodeForPostgres() : process.execPath);
 const isWhole = values.point === undefined && values.scenario === undefined;
 const rows: Row[] = [];
 
 /** What happens once in a conversation: each kill needs a world in which nobody has spoken yet. */
 const onlyOnce: ReadonlySet<string> = new Set(["event session_title_generated"]);
 
-if (values.scenario === undefined) await sweepPoints();
+if (database !== undefined && Number(values.nodes) > 1) await sweepNodes(database, Number(values.nodes));
+else if (values.scenario === undefined) await sweepPoints();
 // Scenarios bring about what happens to files.
 if ((isWhole && !isOnPostgres) || values.scenario !== undefined) await sweepScenarios(values.scenario ?? "all");
+
+/** Ends, stops and cuts off one of several gateways in every way. */
+async function sweepNodes(server: StorageServer, nodes: number): Promise<void> {
+  const engine = await loadEngine(values.engine);
+  const points = pointsIn(engine.boundaries);
+  const known = [...points.map(killedAt), ...points.map(frozenAt), ...troubles];
+  const wanted = known.filter(({ name }) => name.includes(values.point ?? ""));
+  if (wanted.length === 0) throw new Error(`Nothing that happens is named "${values.point}"`);
+  const many = wanted.flatMap((trouble) => Array.from({ length: Number(values.rounds ?? 2) }, () => trouble));
+  const began = Date.now();
+  const found = await runTroubles({ engine, nursery, server, nodes, random }, many, ({ name }) =>
+    console.log(`${name}: ${Math.round((Date.now() - began) / 1000)} s`),
+  );
+  const merged = new Map<string, ClusterRow>();
+  for (const row of found) {
+    const { kills = 0, messages = 0, counts = noCounts } = merged.get(row.point) ?? {};
+    const sums = { kills: kills + row.kills, messages: messages + row.messages };
+    merged.set(row.point, { point: row.point, ...sums, counts: combine(counts, row.counts, 1) });
+  }
+  const table = toClusterTable([...merged.values()]);
+  const times = found.reduce((sum, row) => sum + row.kills, 0);
+  console.log(`\n${table}\n\n${times} times in ${Math.round((Date.now() - began) / 1000)} s, seed ${seed}`);
+  if (isWhole && values.write) writeDown(nodesMarks(nodes), `${nodes} gateways, ${times} times`, `\n\n${table}`);
+}
 
 /** Kills at each point, or at the one that was asked for. */
 async function sweepPoints(): Promise<void> {

@@ -1,19 +1,25 @@
 import { createHash } from "node:crypto";
+import { dirname } from "node:path";
 import { openPostgresEngine } from "../../src/engine/postgres/open.js";
 import { postgresModules } from "../support/postgres/postgres-kit.js";
+import { databaseVariable } from "./database.js";
 import type { EngineUnderTest } from "./embedded.js";
-
-/** The database that all worlds share; each has a schema of its own. */
-export const databaseVariable = "MAXCLAW_SWEEP_DATABASE";
 
 /** What a dead process had claimed is free again soon. */
 const timing = { claimMs: 2000, renewMs: 300, pollMs: 100, deafPollMs: 100, graceMs: 500, leaseMs: 2000 };
 
+const url = (): string => process.env[databaseVariable] ?? "";
+
+/** A gateway is one node of several, also where it is alone. */
+export const sections: EngineUnderTest["sections"] = (root) => ({
+  engine: { kind: "postgres", url: url(), schema: schemaOf(root) },
+});
+
 export const openEngine: EngineUnderTest["openEngine"] = async ({ home, publish, instanceId, log, now, onBoundary }) =>
   await openPostgresEngine({
     modules: await postgresModules(),
-    url: process.env[databaseVariable] ?? "",
-    schema: `sweep_${createHash("sha256").update(home).digest("hex").slice(0, 16)}`,
+    url: url(),
+    schema: schemaOf(dirname(home)),
     connections: 5,
     ...{ publish, instanceId, log, timing },
     ...(now && { now }),
@@ -44,5 +50,10 @@ export const buryBoundaries: EngineUnderTest["buryBoundaries"] = [
 
 export const unacknowledgedAt: EngineUnderTest["unacknowledgedAt"] = ["accept:before-sync"];
 
-/** A gateway makes them again when somebody looks: others may have written meanwhile. */
-export const keepsDocuments = false;
+export const documents = "documents";
+
+export const mustList = true;
+
+function schemaOf(root: string): string {
+  return `sweep_${createHash("sha256").update(root).digest("hex").slice(0, 16)}`;
+}

@@ -1,10 +1,12 @@
 import type { StoredEvent } from "../../src/events/event.js";
 
-/** Where a child is to end itself with SIGKILL: at the nth passing of a point, or at the nth passing of anything. */
+/** Where a child is to end itself: at the nth passing of a point, or at the nth passing of anything. */
 export interface Kill {
   /** Without one every point counts. */
   readonly point?: string | undefined;
   readonly nth: number;
+  /** With SIGSTOP it stands still there until somebody lets it go on. Default SIGKILL. */
+  readonly signal?: "SIGKILL" | "SIGSTOP" | undefined;
 }
 
 /** What the engine holds, as its contract shows it. */
@@ -14,6 +16,9 @@ export interface Look {
   readonly dead: readonly string[];
   /** Texts that a channel keeps until the gateway can take them. */
   readonly parked: readonly string[];
+  /** What this process has published: up to where, by session, and what was not the next event of its session. */
+  readonly published: Readonly<Record<string, number>>;
+  readonly outOfOrder: readonly string[];
 }
 
 export interface LookAtChat {
@@ -42,6 +47,10 @@ export interface Opening {
   readonly logPath?: string | undefined;
   /** How long a send that failed waits at first; else as long as in the program. */
   readonly sendRetryMs?: number | undefined;
+  /** The database of this process, where it is not that of all. */
+  readonly database?: string | undefined;
+  /** So much its clock is wrong, in ms. */
+  readonly skewMs?: number | undefined;
   /** Armed before anything is opened. */
   readonly kill?: Kill | undefined;
 }
@@ -57,6 +66,8 @@ export type Order =
   /** How often each point was passed since the last kill order. */
   | { readonly id: number; readonly order: "passings" }
   | { readonly id: number; readonly order: "ledger" }
+  /** Somebody looks at the list of sessions. Answered with their keys. */
+  | { readonly id: number; readonly order: "list" }
   | { readonly id: number; readonly order: "stop"; readonly graceMs: number };
 
 export type Said =

@@ -1,3 +1,4 @@
+import type { ClusterRow } from "./cluster/cluster-sweep.js";
 import { type Counts, combine, noCounts } from "./counts.js";
 import type { Row } from "./sweep.js";
 
@@ -15,6 +16,11 @@ export const postgresMarks: Marks = {
   begin: "<!-- sweep on Postgres: begin (npm run sweep -- --engine postgres) -->",
   end: "<!-- sweep on Postgres: end -->",
 };
+/** With so many gateways. */
+export const nodesMarks = (nodes: number): Marks => ({
+  begin: `<!-- sweep with ${nodes} gateways: begin (npm run sweep -- --engine postgres --nodes ${nodes}) -->`,
+  end: `<!-- sweep with ${nodes} gateways: end -->`,
+});
 export const scenarioMarks: Marks = {
   begin: "<!-- scenarios: begin (npm run sweep -- --scenario all) -->",
   end: "<!-- scenarios: end -->",
@@ -32,12 +38,27 @@ const columns: readonly (readonly [title: string, read: (counts: Counts) => numb
 
 /** The table in Markdown: a line per point, and one for all of them. */
 export function toTable(rows: readonly Row[]): string {
-  const lines = [...rows, totalOf(rows)].map(({ point, kills, counts }) => [
-    point,
-    String(kills),
-    ...columns.map(([, read]) => String(read(counts))),
+  const lines = [...rows, totalOf(rows)].map(({ point, kills, counts }) => [point, String(kills), ...cellsOf(counts)]);
+  return tableOf(["killed at", "kills", ...columns.map(([title]) => title)], lines);
+}
+
+/** The same for what happens to several gateways. */
+export function toClusterTable(rows: readonly ClusterRow[]): string {
+  const messages = rows.reduce((sum, row) => sum + row.messages, 0);
+  const lines = [...rows, { ...totalOf(rows), messages }].map((row) => [
+    row.point,
+    String(row.kills),
+    String(row.messages),
+    ...cellsOf(row.counts),
   ]);
-  const head = ["killed at", "kills", ...columns.map(([title]) => title)];
+  return tableOf(["what happens", "times", "messages", ...columns.map(([title]) => title)], lines);
+}
+
+function cellsOf(counts: Counts): readonly string[] {
+  return columns.map(([, read]) => String(read(counts)));
+}
+
+function tableOf(head: readonly string[], lines: readonly (readonly string[])[]): string {
   const widths = head.map((title, index) => Math.max(title.length, ...lines.map((line) => line[index]?.length ?? 0)));
   const toLine = (cells: readonly string[]): string =>
     `| ${cells.map((cell, index) => (index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0))).join(" | ")} |`;

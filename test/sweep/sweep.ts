@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { gate, until } from "../support/engine/engine-kit.js";
 import { type Counts, combine, countsOf, noCounts } from "./counts.js";
 import { checkDocuments } from "./documents.js";
@@ -6,7 +7,8 @@ import { findBroken } from "./invariants.js";
 import type { Point } from "./points.js";
 import type { Kill } from "./protocol.js";
 import type { Nursery } from "./world/child-process.js";
-import { type ChatName, chatNames, World } from "./world/world.js";
+import { type ChatName, chatNames } from "./world/outside.js";
+import { World } from "./world/world.js";
 
 /** One kill to be tried. */
 export interface Job {
@@ -56,8 +58,13 @@ export class Sweep implements AsyncDisposable {
   }
 
   static async open(engine: SweepEngine, nursery: Nursery): Promise<Sweep> {
-    const world = await World.open(engine.url, nursery);
-    await world.start();
+    const world = await World.open(engine, nursery);
+    try {
+      await world.start();
+    } catch (error) {
+      await world[Symbol.asyncDispose]();
+      throw error;
+    }
     return new Sweep(engine, world);
   }
 
@@ -161,10 +168,10 @@ export class Sweep implements AsyncDisposable {
     await this.#named("orderly stop", async () => {
       const world = this.#world;
       const evidence = await world.evidence();
+      if (this.#engine.mustList) await world.child.list();
       await world.child.stop(2000);
       await world.child.kill();
-      const documents = this.#engine.keepsDocuments ? checkDocuments(world.home, evidence) : [];
-      fail([...world.broken, ...documents]);
+      fail([...world.broken, ...checkDocuments(join(world.home, this.#engine.documents), evidence)]);
     });
   }
 

@@ -28,6 +28,8 @@ const lookSql = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
 /** The gateways' own log has no end by itself; of the newest events so many stay. */
 const ownLogEvents = 20_000;
 const rowsAtOnce = 5000;
+/** How often it is looked, without the database, for claims that have lapsed. */
+const lapseMs = 250;
 /** A look that fails is logged so often. */
 const complainMs = 60_000;
 
@@ -68,7 +70,8 @@ export class Watch {
     this.#xmin = row?.xmin ?? "0";
     await this.#show();
     await this.#look();
-    this.#lapsing = setInterval(() => this.#lanes.lapse(this.#node), this.#timing.renewMs);
+    // Nobody else may have begun with what lapses here.
+    this.#lapsing = setInterval(() => this.#lanes.lapse(this.#node), Math.min(lapseMs, this.#timing.renewMs));
     this.#running = [
       this.#repeat(
         () => this.#renew(),

@@ -5,7 +5,7 @@ import { restoreMarker } from "../../backup/marker.js";
 import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
 import { type NodeCallPorts, NodeCalls } from "../../bus/node-calls.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
-import { type OpenedHome, openHome } from "../../engine/embedded/open-home.js";
+import { type HomeOptions, type OpenedHome, openHome } from "../../engine/embedded/open-home.js";
 import type { Engine } from "../../engine/engine.js";
 import { ConfigError, EngineError, messageOf } from "../../errors.js";
 import type { CommandAsker, CommandTaker } from "../../events/bus/commands.js";
@@ -174,11 +174,17 @@ async function lockAndOpen(options: GatewayOptions, parts: HomeParts): Promise<O
   const { home, config, log, onBoundary, now, openEngine } = options;
   const { files, ...given } = parts;
   const common = { home, ...given, log, ...(onBoundary && { onBoundary }), ...(now && { now }) };
+  const gatewayLog = join(home, gatewayLogName);
+  const logs: HomeOptions["logs"] = {
+    pathOf: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
+    all: () => [gatewayLog, ...logsIn(parts.sessionsDir)],
+    mark: logsMarkPath(parts.sessionsDir),
+    shownSeq: (key) => (key === gatewayKey ? 0 : shownSequence(files.documentPath(key))),
+  };
   if (isClustered(options)) {
     const { openClusterHome } = await import("./cluster-home.js");
-    return await openClusterHome({ ...common, onLocked: () => assertRestored(home) }, config);
+    return await openClusterHome({ ...common, logs, openEngine, onLocked: () => assertRestored(home) }, config);
   }
-  const gatewayLog = join(home, gatewayLogName);
   return await openHome({
     ...common,
     ownKey: gatewayKey,
@@ -187,12 +193,7 @@ async function lockAndOpen(options: GatewayOptions, parts: HomeParts): Promise<O
       assertRestored(home);
       assertNoCluster([parts.sessionsDir, home]);
     },
-    logs: {
-      pathOf: (key) => (key === gatewayKey ? gatewayLog : files.logPath(key)),
-      all: () => [gatewayLog, ...logsIn(parts.sessionsDir)],
-      mark: logsMarkPath(parts.sessionsDir),
-      shownSeq: (key) => (key === gatewayKey ? 0 : shownSequence(files.documentPath(key))),
-    },
+    logs,
   });
 }
 
@@ -206,8 +207,8 @@ function assertRestored(home: string): void {
 }
 
 /** The nodes of a cluster share the folders of sessions; documents are what each of them makes of the events for itself. */
-function isClustered({ config, openEngine }: GatewayOptions): boolean {
-  return config.config.engine.kind !== "embedded" && openEngine === undefined;
+function isClustered({ config }: Pick<GatewayOptions, "config">): boolean {
+  return config.config.engine.kind !== "embedded";
 }
 
 function openNodeCalls(releases: Releases, ports: NodeCallPorts): NodeCalls {

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { LedgerEntry } from "../../../src/engine/engine.js";
 import { childFile } from "../../support/project.js";
@@ -13,11 +14,18 @@ function engineFor(url: string): string {
 
 /** Children that have loaded their modules already, so that a life can begin at once where one has just ended. */
 export class Nursery implements AsyncDisposable {
-  #next = new SweepChild();
+  readonly #node: string;
+  #next: SweepChild;
+
+  /** `node`: what runs them. */
+  constructor(node = process.execPath) {
+    this.#node = node;
+    this.#next = new SweepChild(node);
+  }
 
   take(): SweepChild {
     const child = this.#next;
-    this.#next = new SweepChild();
+    this.#next = new SweepChild(this.#node);
     return child;
   }
 
@@ -39,8 +47,11 @@ export class SweepChild {
   readonly ended: Promise<string>;
   #hasEnded = false;
 
-  constructor() {
-    this.#child = fork(childFile("sweep/world/child.js"), { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+  constructor(node: string) {
+    this.#child = fork(childFile("sweep/world/child.js"), {
+      execPath: node,
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr += text;
     });
@@ -66,6 +77,20 @@ export class SweepChild {
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** It stands still. */
+  get isStopped(): boolean {
+    try {
+      const stat = readFileSync(`/proc/${this.pid}/stat`, "utf8");
+      return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T");
+    } catch {
+      return false;
+    }
   }
 
   get hasEnded(): boolean {
@@ -111,6 +136,10 @@ export class SweepChild {
 
   ledger(): Promise<readonly LedgerEntry[] | undefined> {
     return this.#ask<readonly LedgerEntry[]>({ id: 0, order: "ledger" });
+  }
+
+  list(): Promise<readonly string[] | undefined> {
+    return this.#ask<readonly string[]>({ id: 0, order: "list" });
   }
 
   stop(graceMs: number): Promise<unknown> {

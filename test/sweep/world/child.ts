@@ -7,6 +7,7 @@ import type { Engine } from "../../../src/engine/engine.js";
 import type { GatewayEvent, StoredEvent } from "../../../src/events/event.js";
 import { type Gateway, openGateway } from "../../../src/gateway.js";
 import type { LogFields, Logger } from "../../../src/log.js";
+import { databaseVariable } from "../database.js";
 import type { EngineUnderTest } from "../embedded.js";
 import type { Kill, Look, LookAtChat, Opening, Order, Said } from "../protocol.js";
 import { createRelayChannel } from "./relay-channel.js";
@@ -15,6 +16,8 @@ import { countingTools } from "./tools.js";
 // A process that runs a whole gateway as its parent says, and ends itself with SIGKILL at the point that it is told.
 const passings = new Map<string, number>();
 const armed: { kill: Kill | undefined; all: number } = { kill: undefined, all: 0 };
+const published = new Map<string, number>();
+const outOfOrder: string[] = [];
 const own: { engine?: Engine; gateway?: Gateway; keys: readonly string[]; goOn: () => void } = {
   keys: [],
   goOn: () => {},
@@ -27,7 +30,7 @@ function passed(point: string): void {
   const { kill } = armed;
   if (kill === undefined) return;
   if (kill.point === undefined ? armed.all === kill.nth : kill.point === point && times === kill.nth)
-    process.kill(process.pid, "SIGKILL");
+    process.kill(process.pid, kill.signal ?? "SIGKILL");
 }
 
 function arm(kill: Kill | undefined): void {
@@ -52,6 +55,8 @@ async function open(opening: Opening): Promise<{ readonly address: string }> {
   const { home, relayUrl, runsPath, life, sendRetryMs } = opening;
   arm(opening.kill);
   own.keys = opening.keys;
+  if (opening.database !== undefined) process.env[databaseVariable] = opening.database;
+  if (opening.skewMs !== undefined) skewClock(opening.skewMs);
   const { openEngine }: EngineUnderTest = await import(opening.engine);
   const gateway = await openGateway({
     home,
@@ -68,6 +73,7 @@ async function open(opening: Opening): Promise<{ readonly address: string }> {
     async openEngine(options) {
       const publish = (event: GatewayEvent): void => {
         if (own.keys.includes(event.session_key)) passed(pointOf(event));
+        noteOrder(event);
         options.publish(event);
       };
       const engine = await openEngine({ ...options, publish });
@@ -101,7 +107,30 @@ async function look(of: Engine): Promise<Look> {
       outbound: (await of.waiting("outbound", key)).map(({ id }) => id),
     });
   }
-  return { chats, dead: (await of.dead.list()).map(({ work }) => work.id), parked: await parkedIn(of) };
+  const dead = (await of.dead.list()).map(({ work }) => work.id);
+  return { chats, dead, parked: await parkedIn(of), published: Object.fromEntries(published), outOfOrder };
+}
+
+/** Each stored event is to be published once, and behind the one before it. */
+function noteOrder({ session_key: key, seq, type }: GatewayEvent): void {
+  if (seq === null || !own.keys.includes(key)) return;
+  const last = published.get(key);
+  if (last !== undefined && seq !== last + 1) outOfOrder.push(`${key}: ${type} ${seq} was published behind ${last}`);
+  published.set(key, seq);
+}
+
+/** This machine's clock is wrong, for all that asks it. */
+function skewClock(ms: number): void {
+  const Real = Date;
+  globalThis.Date = class extends Real {
+    constructor(...given: readonly unknown[]) {
+      // The constructor of dates takes what it is given as it is.
+      super(...((given.length === 0 ? [Real.now() + ms] : given) as [number]));
+    }
+    static override now(): number {
+      return Real.now() + ms;
+    }
+  } as DateConstructor;
 }
 
 const parkedUpdate = z.object({ update: z.object({ message: z.object({ text: z.string() }) }) });
@@ -135,6 +164,8 @@ async function obey(order: Exclude<Order, { order: "goOn" }>): Promise<unknown> 
       return Object.fromEntries(passings);
     case "ledger":
       return await gateway.api.ledger();
+    case "list":
+      return (await gateway.api.listSessions({ limit: 100, offset: 0 })).sessions.map(({ key }) => key);
     case "stop":
       await gateway.drain(order.graceMs);
       return await gateway[Symbol.asyncDispose]();

@@ -8,6 +8,7 @@ export class HttpPerson {
   #pending = 0;
   #isGone = false;
   readonly #posts = new Set<Promise<unknown>>();
+  #giveUp = new AbortController();
   readonly #acknowledged: string[] = [];
   readonly #answers: { readonly text: string; readonly answer: string }[] = [];
 
@@ -52,6 +53,13 @@ export class HttpPerson {
   async cut(): Promise<void> {
     this.moveTo(undefined);
     await Promise.allSettled(this.#posts);
+  }
+
+  /** Waits no longer for the gateway that it has asked, and asks another one. */
+  turnTo(address: string): void {
+    this.#giveUp.abort();
+    this.#giveUp = new AbortController();
+    this.moveTo(address);
   }
 
   /** Nothing is sent again. */
@@ -102,6 +110,7 @@ export class HttpPerson {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ sessionKey: this.#sessionKey, content, messageId, stream: true }),
+      signal: this.#giveUp.signal,
     });
     if (response.body === null) return undefined;
     let seen = "";

@@ -82,6 +82,15 @@ export class Feed {
     });
   }
 
+  /** Resolves once what was stored in a session up to this number is published here, no matter which node has stored it. */
+  async reach(sessionKey: string, seq: number): Promise<void> {
+    const isThere = (): boolean => (this.#session(sessionKey).published ?? -1) >= seq;
+    if (isThere()) return;
+    await this.inOrder(sessionKey, async () => {
+      if (!isThere()) await this.#catchUp(sessionKey);
+    });
+  }
+
   /** Tries again what could not be read. */
   retryMissed(): void {
     for (const [sessionKey, seq] of this.#missed) {

@@ -50,6 +50,11 @@ export class LaneDelivery implements Delivery<QueueName> {
     return this.#attempt.isExhausted;
   }
 
+  /** Resolves once this node has seen its session up to this number. */
+  async reach(seq: number): Promise<void> {
+    await this.#node.feed.reach(this.work.sessionKey, seq);
+  }
+
   async append(events: readonly EventDraft[], options: DeliveryAppendOptions): Promise<readonly StoredEvent[]> {
     const { jobs } = this.#node;
     const { queue, claim } = this.#attempt;

@@ -14,7 +14,7 @@ import type { Sql } from "../sql/database.js";
 import { type Attempt, fence } from "./attempt.js";
 import { giveBack, LaneDelivery } from "./delivery.js";
 import { queueNames } from "./jobs.js";
-import { positionOf, toStoredWork, type WorkRow } from "./work-table.js";
+import { type BegunRow, positionOf, toStoredWork } from "./work-table.js";
 
 const retry = { firstMs: 500, longestMs: 30_000 };
 /** So many ends of processes soon after the begin of the same work: it is what ends them. */
@@ -207,7 +207,7 @@ export class Lanes {
     node: Node,
     consumer: Consumer,
     { claim, askedAt }: { readonly claim: JobAttempt; readonly askedAt: number },
-    row: WorkRow | undefined,
+    row: BegunRow | undefined,
   ): void {
     if (row === undefined) return void this.#dropJob(node, consumer.queue, claim);
     const abort = linked(consumer.signal);
@@ -236,7 +236,8 @@ export class Lanes {
       Slot.hold(consumer.slots, consumer.signal, async (slot) => {
         const delivery = new LaneDelivery(node, attempt, slot);
         const lane = `${attempt.queue} ${attempt.work.key}`;
-        await this.#handlers.run(() => this.#run(delivery, attempt, consumer, mustWait), lane);
+        const { reached } = row;
+        await this.#handlers.run(() => this.#run(delivery, attempt, consumer, { mustWait, reached }), lane);
         this.#attempts.delete(attempt);
         abort[Symbol.dispose]();
         resolve();
@@ -245,11 +246,18 @@ export class Lanes {
     consumer.running.add(running);
   }
 
-  async #run(delivery: LaneDelivery, attempt: Attempt, consumer: Consumer, mustWait: boolean): Promise<void> {
+  async #run(
+    delivery: LaneDelivery,
+    attempt: Attempt,
+    consumer: Consumer,
+    { mustWait, reached }: { readonly mustWait: boolean; readonly reached: number | null },
+  ): Promise<void> {
     if (consumer.signal.aborted || mustWait)
       return await this.#insist(() => delivery.giveBack(mustWait ? suspectWaitMs : 0));
     let failure: unknown;
     try {
+      // What another node has stored a moment ago, the last answer of the chat above all.
+      if (attempt.queue === "inbound") await delivery.reach(reached ?? 0);
       await consumer.handler(delivery, attempt.abort.signal);
       if (attempt.isEnded) return;
       failure = new Error("the handler ended without commit, retry, release or bury");

@@ -25,6 +25,11 @@ export interface WorkRow {
 export const workColumns = "job, id, queue, key, session, dedup, body, accepted_at::float8, attempts, crashes, points";
 const qualified = workColumns.replaceAll(/(^|, )/g, "$1w.");
 
+/** Work that an attempt begins with, and up to where its session reaches by then. */
+export interface BegunRow extends WorkRow {
+  readonly reached: number | null;
+}
+
 /** Ids are remembered for so long. */
 export const rememberedDays = 7;
 /** The end of a process speaks against what it had begun so shortly before. */
@@ -134,8 +139,8 @@ export class WorkTable {
    * Begins an attempt of each claimed job. One that another node has lost while it lived does not count; one that ended with
    * its process counts as a crash. Jobs without a row are of a deleted session.
    */
-  async begin(sql: Sql, jobs: readonly string[], deadMs: number): Promise<readonly WorkRow[]> {
-    return await sql.query<WorkRow>(
+  async begin(sql: Sql, jobs: readonly string[], deadMs: number): Promise<readonly BegunRow[]> {
+    return await sql.query<BegunRow>(
       `UPDATE @work w SET node = $2, began_at = clock_timestamp(), not_before = NULL,
          attempts = w.attempts + CASE WHEN w.node IS NULL OR d.crashed THEN 1 ELSE 0 END,
          crashes = w.crashes + CASE WHEN d.crashed THEN 1 ELSE 0 END,
@@ -143,7 +148,7 @@ export class WorkTable {
        FROM (SELECT o.job, n.seen, o.node IS NOT NULL AND (n.id IS NULL
            OR n.seen < clock_timestamp() - $3::float8 * interval '1 ms') AS crashed
          FROM @work o LEFT JOIN @nodes n ON n.id = o.node WHERE o.job = ANY ($1::uuid[])) d
-       WHERE w.job = d.job RETURNING ${qualified}`,
+       WHERE w.job = d.job RETURNING ${qualified}, (SELECT seq FROM @sessions s WHERE s.key = w.session)::float8 AS reached`,
       [jobs, this.#parts.instanceId, deadMs],
     );
   }

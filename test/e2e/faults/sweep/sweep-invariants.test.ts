@@ -4,13 +4,14 @@ import type { StoredEvent } from "../../../../src/events/event.js";
 import type { ChatEvidence, Evidence } from "../../../sweep/evidence.js";
 import { checkFound } from "../../../sweep/found.js";
 import { findBroken } from "../../../sweep/invariants.js";
-import type { Look, LookAtChat } from "../../../sweep/protocol.js";
+import type { LookAtChat } from "../../../sweep/protocol.js";
+import { loadEngine } from "../../../sweep/sweep.js";
 import { Nursery } from "../../../sweep/world/child-process.js";
 import { World } from "../../../sweep/world/world.js";
 
 // The sweep is only worth what its eyes are: a world in which all is well is spoiled in one way after the other.
 const nursery = new Nursery();
-const engine = new URL("../../../sweep/embedded.js", import.meta.url).href;
+const engine = await loadEngine(new URL("../../../sweep/embedded.js", import.meta.url).href);
 const good = await soundWorld();
 after(() => nursery[Symbol.asyncDispose]());
 
@@ -118,7 +119,7 @@ for (const [what, spoil, told] of spoiledFinds)
     const look = lookOf(good, "t2");
     const acknowledged = new Map([[look.key, ["plain #t2.1"]]]);
     const find = (chat: LookAtChat): readonly string[] =>
-      checkFound({ chats: [chat], dead: [], parked: [] } satisfies Look, acknowledged, () => false);
+      checkFound({ chats: [chat], dead: [], parked: [] }, acknowledged, () => false);
     assert.deepEqual(find(look), []);
     const broken = find({ ...look, ...spoil(look) });
     assert.ok(
@@ -129,7 +130,7 @@ for (const [what, spoil, told] of spoiledFinds)
 
 test("the sweep does not take for lost what a channel keeps until the gateway can take it", () => {
   const chat: LookAtChat = { ...lookOf(good, "t2"), events: [], lastSequence: 0, inbound: [], outbound: [] };
-  const look: Look = { chats: [chat], dead: [], parked: ["plain #t2.1"] };
+  const look = { chats: [chat], dead: [], parked: ["plain #t2.1"] };
   assert.deepEqual(
     checkFound(look, new Map([[chat.key, ["plain #t2.1"]]]), () => false),
     [],
