@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { Engine } from "../../src/engine/engine.js";
+import type { ThinReport, ThinSpan } from "../../src/engine/left-out.js";
+import type { StoredEvent } from "../../src/events/event.js";
 import { systemKey } from "../../src/events/session-key.js";
-import { titled, until } from "../support/engine/engine-kit.js";
+import { logPath, openIn, sessionOf, tempFolder, titled, until } from "../support/engine/engine-kit.js";
+import { turnDrafts } from "../support/engine/old-turns.js";
 import { type StorageServer, startServer } from "../support/fakes/storage-servers.js";
 import { openNode, quickTiming, urlOf } from "../support/postgres/postgres-kit.js";
 
@@ -32,5 +36,57 @@ test("the gateways' own log keeps its newest 20,000 events, and a conversation a
     assert.equal(next?.seq, 27_001);
   } finally {
     await engine[Symbol.asyncDispose]();
+  }
+});
+
+const dayMs = 86_400_000;
+const never = new AbortController().signal;
+
+/** What is told of events, without what differs by the engine's name and the moment. */
+async function told(engine: Engine): Promise<readonly unknown[]> {
+  const { events } = await engine.events(sessionOf, { afterSeq: 0, limit: 10_000 });
+  return events.map(({ event_id, seq, type, payload, causation_id, metadata: { dropped } }: StoredEvent) => ({
+    ...{ event_id, seq, type, payload, causation_id, dropped },
+  }));
+}
+
+/** Old turns, an old one that is open, and one of now: more than what is read at once. */
+const history = [
+  ...Array.from({ length: 130 }, (_, n) => ({ ageDays: 10, drafts: turnDrafts(`msg_${n}`) })),
+  { ageDays: 10, drafts: turnDrafts("msg_open", { isOpen: true }) },
+  { ageDays: 0, drafts: turnDrafts("msg_new") },
+].map(({ ageDays, drafts }) =>
+  drafts.map((event) => ({ ...event, at: new Date(Date.now() - ageDays * dayMs).toISOString() })),
+);
+
+test("old details leave the database as they leave the files, also when this is cut off", async (t) => {
+  const home = tempFolder(t);
+  const { engine: embedded } = await openIn(home, { logs: { all: () => [logPath(home, sessionOf)] } });
+  const { engine } = await openNode(urlOf(server?.port ?? 0), "thin");
+  try {
+    for (const one of [embedded, engine])
+      for (const drafts of history) await one.append(sessionOf, drafts, { durable: false });
+    await embedded.flush();
+    assert.deepEqual(await told(engine), await told(embedded));
+    const span: ThinSpan = { sinceMs: 0, beforeMs: Date.now() - dayMs };
+    const thin = (one: { thinLogs(span: ThinSpan, signal: AbortSignal): Promise<ThinReport> }): Promise<ThinReport> =>
+      one.thinLogs(span, never);
+    await thin(embedded);
+    // The first step is stored, and then its process ends.
+    const stopping = new AbortController();
+    const first = engine.thinLogs(span, stopping.signal);
+    await until("something is gone", async () => (await told(engine)).length < history.flat().length);
+    stopping.abort();
+    await first;
+    const { freed, failed } = await thin(engine);
+    assert.equal(failed, 0);
+    assert.ok(freed > 0 || (await first).freed > 0);
+    assert.deepEqual(await told(engine), await told(embedded));
+    assert.deepEqual(await thin(engine), { freed: 0, failed: 0 });
+    const [next] = await engine.append(sessionOf, [titled("next")], { durable: true });
+    assert.equal(next?.seq, history.flat().length + 1);
+  } finally {
+    await engine[Symbol.asyncDispose]();
+    await embedded[Symbol.asyncDispose]();
   }
 });

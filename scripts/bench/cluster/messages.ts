@@ -1,7 +1,7 @@
-import type { FakeModel } from "../fake-model.js";
+import { startFakeModel } from "../fake-model.js";
 import { median } from "../measure.js";
 import { type Gateways, startGateways } from "./gateways.js";
-import type { MeasuredServer, Statement } from "./server.js";
+import type { MeasuredServer } from "./server.js";
 import { at, type Table, twoDigits } from "./table.js";
 
 interface Run {
@@ -31,13 +31,9 @@ const single = 40;
 const limitMs = 300_000;
 
 /** Whole gateways, a bot and a model that answers at once: what a message costs, and how soon it is answered. */
-export async function benchMessages(
-  server: MeasuredServer,
-  model: FakeModel,
-  rounds: number,
-): Promise<{ readonly table: Table; readonly dearest: readonly Statement[] }> {
+export async function benchMessages(server: MeasuredServer, rounds: number): Promise<Table> {
+  await using model = await startFakeModel();
   const runs = new Map<string, Run[]>(subjects.map(({ name }) => [name, []]));
-  let dearest: readonly Statement[] = [];
   for (let round = 0; round < rounds; round += 1)
     for (const subject of subjects) {
       const schema = `bench_${subject.processes}_${round}`;
@@ -50,7 +46,7 @@ export async function benchMessages(
       const run = await measure(gateways, server, subject);
       console.error(subject.name, JSON.stringify(run));
       runs.get(subject.name)?.push(run);
-      if (subject.processes === 1 && !subject.isEmbedded) dearest = await server.dearest(25);
+      if (subject.processes === 1 && !subject.isEmbedded) await tellDearest(server);
     }
   const [embedded = []] = runs.values();
   const rows = subjects.map(({ name }) => {
@@ -64,24 +60,17 @@ export async function benchMessages(
       ...[of("statements").toFixed(1), of("commits").toFixed(1), of("walKb").toFixed(1)],
     ];
   });
-  return {
-    dearest,
-    table: {
-      head: [
-        ...[
-          "gateways",
-          "messages/s",
-          "of embedded",
-          "p50, ms",
-          "p99, ms",
-          "CPU of gateways, ms",
-          "CPU of Postgres, ms",
-        ],
-        ...["statements", "transactions", "WAL, kB"],
-      ],
-      rows,
-    },
-  };
+  const head = [
+    ...["gateways", "messages/s", "of embedded", "p50, ms", "p99, ms", "CPU of gateways, ms", "CPU of Postgres, ms"],
+    ...["statements", "transactions", "WAL, kB"],
+  ];
+  return { head, rows };
+}
+
+/** Where the server's time has gone. */
+async function tellDearest(server: MeasuredServer): Promise<void> {
+  for (const { text, calls, ms, planMs } of await server.dearest(20))
+    console.error(`${ms.toFixed(0).padStart(7)} ms, ${planMs.toFixed(0)} planning, ${calls} × ${text.slice(0, 130)}`);
 }
 
 async function measure(gateways: Gateways, server: MeasuredServer, { isEmbedded }: Subject): Promise<Run> {

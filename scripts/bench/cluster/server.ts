@@ -25,6 +25,8 @@ export interface Statement {
   readonly text: string;
   readonly calls: number;
   readonly ms: number;
+  /** The part of it in which the server made up its mind. */
+  readonly planMs: number;
 }
 
 const settings = {
@@ -68,15 +70,16 @@ export async function startMeasuredServer(): Promise<MeasuredServer> {
     },
     async dearest(count) {
       const rows = await sql.rows(
-        `SELECT query, calls::float8, total_exec_time + total_plan_time AS ms FROM pg_stat_statements
+        `SELECT query, calls::float8, total_exec_time + total_plan_time AS ms, total_plan_time AS plan FROM pg_stat_statements
          WHERE query NOT LIKE '%pg_stat%' ORDER BY ms DESC LIMIT $1`,
         [count],
       );
       await sql.rows("SELECT pg_stat_statements_reset()");
-      return rows.map(({ query, calls, ms }) => ({
+      return rows.map(({ query, calls, ms, plan }) => ({
         text: String(query).replaceAll(/\s+/g, " ").trim(),
         calls: Number(calls),
         ms: Number(ms),
+        planMs: Number(plan),
       }));
     },
     async [Symbol.asyncDispose]() {
