@@ -24,10 +24,6 @@ export async function benchCluster(self: string, parts: readonly string[], round
   console.log(
     `${new Date().toISOString().slice(0, 16)}Z, Node ${process.version}, PostgreSQL ${version?.server_version}`,
   );
-  const load = (): string =>
-    `load ${loadavg()
-      .map((value) => value.toFixed(1))
-      .join(" ")}`;
   const print = async (part: string, title: string, measure: () => Promise<Table>): Promise<void> => {
     if (!wants(part)) return;
     const before = load();
