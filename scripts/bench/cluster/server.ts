@@ -34,6 +34,8 @@ const settings = {
   shared_buffers: "512MB",
   max_wal_size: "4GB",
   max_connections: "120",
+  // Made data comes faster than messages do.
+  autovacuum_naptime: "10s",
   shared_preload_libraries: "pg_stat_statements",
   "pg_stat_statements.track_planning": "on",
 };
