@@ -1,6 +1,5 @@
 import { typesWhere } from "../events/catalogue.js";
 import type { StoredEvent } from "../events/event.js";
-import { droppedBefore } from "./embedded/damage/seq-range.js";
 
 /** What only tells how a turn goes on. */
 export const detailTypes: ReadonlySet<string> = new Set(typesWhere((spec) => spec.detail));
@@ -17,6 +16,15 @@ export interface ThinReport {
   readonly freed: number;
   /** Logs that were not written again because of an error. */
   readonly failed: number;
+}
+
+/** How many numbers right before an event were left out of its log on purpose. */
+export function droppedBefore({ seq, metadata }: StoredEvent): number {
+  // Of whatever a file says.
+  const value: unknown = metadata;
+  if (typeof value !== "object" || value === null || !("dropped" in value)) return 0;
+  const { dropped } = value;
+  return typeof dropped === "number" && Number.isSafeInteger(dropped) ? Math.min(Math.max(dropped, 0), seq - 1) : 0;
 }
 
 export function withoutThinking(event: StoredEvent): StoredEvent {

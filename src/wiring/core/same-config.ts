@@ -53,7 +53,7 @@ export async function compareConfigs(
   await records.put(newest, { node: instanceId, at: Date.now(), sections, folder });
 }
 
-/** Nodes that have the same folder mounted read the same; whoever is first makes it up. */
+/** Nodes that have the same folder mounted read the same id. The first one makes it. */
 function idOfFolder(sessionsDir: string): string {
   const path = join(sessionsDir, folderName);
   try {

@@ -3,19 +3,16 @@ import type { Database } from "./database.js";
 
 /**
  * Rows of these tables are changed or deleted with each message. Space is made again before a fiftieth of a table is dead, not a
- * fifth; and where a change touches no index, a page has room for it.
+ * fifth.
  */
 const vacuum =
   "autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, autovacuum_analyze_scale_factor = 0.05";
 const settings: Readonly<Record<string, string>> = {
-  work: `fillfactor = 50, ${vacuum}`,
-  job_common: `fillfactor = 50, ${vacuum}`,
+  work: vacuum,
+  job_common: vacuum,
   sessions: vacuum,
   records: vacuum,
   seen: vacuum,
-  cursors: "fillfactor = 20",
-  leases: "fillfactor = 20",
-  nodes: "fillfactor = 20",
 };
 
 /** Sets them on tables for which nobody has set anything, where this user may. */
