@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { openSource } from "../../src/engine/postgres/moving/open.js";
+import { silentLog } from "../../src/log.js";
 import { titled, until } from "../support/engine/engine-kit.js";
 import { type StorageServer, startServer } from "../support/fakes/storage-servers.js";
-import { openNode, urlOf } from "../support/postgres/postgres-kit.js";
+import { openNode, postgresModules, urlOf } from "../support/postgres/postgres-kit.js";
 import { openSql } from "../support/postgres/sql.js";
 
 let server: StorageServer | undefined;
@@ -69,7 +71,19 @@ test("what many sessions count on two nodes is one record, which can be replaced
     );
     await nodes[0]?.engine.append("telegram:5", [titled("again")], { durable: true, counts: once(3) });
     await sees(3);
+    await nodes[1]?.engine.append("telegram:6", [titled("again")], { durable: true, counts: once(4) });
   } finally {
     for (const { engine } of nodes) await engine[Symbol.asyncDispose]();
   }
+  const moving = {
+    modules: await postgresModules(),
+    url: url(),
+    schema: "counts_sum",
+    id: "home",
+    home: "/home/x",
+    log: silentLog,
+  };
+  const { source } = await openSource({ ...moving, isTrial: true }, new AbortController().signal);
+  await using opened = source;
+  assert.deepEqual((await opened.state()).records, [{ kind: "usage", id: "day", value: { turns: 7 } }]);
 });
