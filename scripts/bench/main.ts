@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installProgram, sizeOfInstall } from "../../test/support/worlds/installed.js";
+import { benchCluster } from "./cluster/main.js";
 import { startFakeModel } from "./fake-model.js";
 import { benchMcp } from "./mcp.js";
 import { latency, median, type TurnTimes, throughput, turnTimes } from "./measure.js";
@@ -28,6 +29,7 @@ if (what === "ids-open") {
   await openIds(home);
   process.exit(0);
 }
+if (what === "cluster") process.exit((await benchCluster(self, process.argv.slice(3), rounds)) ? 0 : 1);
 await using model = await startFakeModel();
 if (process.argv[2] === "mcp") process.exit((await benchMcp(model, rounds)) ? 0 : 1);
 if (process.argv[2] === "profile") {

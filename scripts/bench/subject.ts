@@ -68,11 +68,7 @@ export async function startSubject(
       return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1000;
     },
     async [Symbol.asyncDispose]() {
-      const gone = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGTERM");
-      const force = setTimeout(() => child.kill("SIGKILL"), 5000);
-      await gone;
-      clearTimeout(force);
+      await endOf(child);
       await telegram.stop();
       if (home === undefined) await rm(folder, { recursive: true, force: true });
     },
@@ -93,12 +89,21 @@ export async function usedHome(model: FakeModel): Promise<AsyncDisposable & { re
   return { folder, [Symbol.asyncDispose]: remove };
 }
 
-async function spawnGateway(
+/** Ends a process politely, and after a while in the other way. */
+export async function endOf(child: ChildProcess): Promise<void> {
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  const force = setTimeout(() => child.kill("SIGKILL"), 5000);
+  await gone;
+  clearTimeout(force);
+}
+
+export async function spawnGateway(
   home: string,
   telegram: FakeTelegram,
   model: FakeModel,
   more: MoreConfig,
-  nodeArgs: readonly string[],
+  nodeArgs: readonly string[] = [],
 ): Promise<ChildProcess> {
   const config = {
     agents: { defaults: { model: "openai/bench" } },
@@ -139,7 +144,7 @@ function channelFor(nodeArgs: readonly string[]): readonly "ipc"[] {
   return nodeArgs.length === 0 ? [] : ["ipc"];
 }
 
-async function readyLine(child: ChildProcess): Promise<{ readonly at: number; readonly url: string }> {
+export async function readyLine(child: ChildProcess): Promise<{ readonly at: number; readonly url: string }> {
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("Not ready in time")), limitMs);
     child.once("exit", (code) => reject(new Error(`Ended with ${code} before it was ready`)));

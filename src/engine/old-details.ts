@@ -2,6 +2,7 @@ import { messageOf } from "../errors.js";
 import type { Logger } from "../log.js";
 import { sleep } from "../util/async/sleep.js";
 import type { Records } from "./engine.js";
+import type { ThinReport, ThinSpan } from "./left-out.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** A start has better things to do. */
@@ -12,10 +13,7 @@ export interface OldDetails {
   /** For so many days details are kept. */
   readonly days: number;
   /** Leaves them out of the logs that were written since a moment, of turns that ended before another one. */
-  readonly thin: (
-    span: { readonly sinceMs: number; readonly beforeMs: number },
-    signal: AbortSignal,
-  ) => Promise<{ readonly freed: number; readonly failed: number }>;
+  readonly thin: (span: ThinSpan, signal: AbortSignal) => Promise<ThinReport>;
   /** Remembers up to when that was done. */
   readonly records: Pick<Records, "get" | "put">;
   readonly now: () => number;

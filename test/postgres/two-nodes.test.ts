@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { symlink } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { gate, until } from "../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../support/fakes/models/fake-openai.js";
@@ -90,6 +91,21 @@ describe("two gateways on one Postgres", () => {
     assert.deepEqual([a, b].flatMap(warned), []);
     assert.equal(warned(c).length, 1);
     assert.match(warned(c)[0] ?? "", /before it: owners, skills\. /);
+  });
+
+  test("a node whose workspace is another folder says so, and one that has the same one elsewhere does not", async () => {
+    await using model = await startFakeOpenAI({ answer: () => ({ text: "hello" }) });
+    const cluster = await world.cluster();
+    const linked = `${cluster.workspace}-link`;
+    const told = ({ log }: TestGateway): readonly string[] =>
+      log.lines.flatMap(({ message }) => (/is not the folder that the node before/.test(message) ? [message] : []));
+    await using a = await startNode(cluster, model.apiBase);
+    await symlink(cluster.workspace, linked);
+    await using b = await startNode({ ...cluster, workspace: linked }, model.apiBase);
+    await using c = await startNode({ ...cluster, workspace: `${cluster.workspace}-own` }, model.apiBase);
+    assert.deepEqual([a, b].flatMap(told), []);
+    assert.equal(told(c).length, 1);
+    assert.match(told(c)[0] ?? "", /workspace-own is not .* Mount the same folder on all nodes\./);
   });
 
   test("a question that one node asks is open at the other, and of two answers at once one counts", async () => {

@@ -21,6 +21,7 @@ import type {
 } from "../engine.js";
 import { closedError, EngineLife } from "../engine-life.js";
 import type { HeldFiles } from "../held-files.js";
+import type { ThinReport, ThinSpan } from "../left-out.js";
 import { damageKind } from "../log-damage.js";
 import { DeadLetters, FactRecords } from "./facts.js";
 import { readLedgerOf } from "./inspect/ledger.js";
@@ -30,7 +31,6 @@ import { storeEvents } from "./lanes/delivery.js";
 import { findLongLanes } from "./lanes/lane-room.js";
 import { toStored } from "./lanes/work-table.js";
 import { DeletedLogs } from "./logs/deleted-logs.js";
-import type { ThinReport, ThinSpan } from "./maintenance.js";
 import type { Parts } from "./parts.js";
 import { noteStop } from "./run-note.js";
 import type { Store } from "./state.js";

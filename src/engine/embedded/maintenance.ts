@@ -4,6 +4,7 @@ import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { closedError } from "../engine-life.js";
 import type { HeldFiles } from "../held-files.js";
+import type { ThinReport, ThinSpan } from "../left-out.js";
 import type { Journal } from "./journal/journal.js";
 import type { QuietFlush } from "./logs/quiet-flush.js";
 import type { SessionLogs } from "./logs/session-logs.js";
@@ -21,20 +22,6 @@ interface MaintenanceOptions {
   readonly segmentBytes: number;
   readonly forgetMs: number;
   readonly boundary: (name: string) => void;
-}
-
-/** Logs that were written since a moment, and turns that ended before another one. Both in Unix ms. */
-export interface ThinSpan {
-  readonly sinceMs: number;
-  readonly beforeMs: number;
-}
-
-/** What leaving out old details has come to. */
-export interface ThinReport {
-  /** In bytes. */
-  readonly freed: number;
-  /** Logs that were not written again because of an error. */
-  readonly failed: number;
 }
 
 /** The journal may grow by so many segments while its files are held. */

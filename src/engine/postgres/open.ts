@@ -17,6 +17,7 @@ import { Records } from "./records.js";
 import { Database } from "./sql/database.js";
 import { toFault } from "./sql/faults.js";
 import { assertSchemaName, migrate } from "./sql/migrate.js";
+import { tuneTables } from "./sql/tuning.js";
 import { Watch } from "./watch.js";
 
 type Timing = typeof defaultTiming;
@@ -54,6 +55,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
     const clusterId = await migrate(database, { schema, clusterId: options.clusterId });
     await assertNotMoving(database, schema);
     const jobs = await openJobs({ modules, database, schema, instanceId: options.instanceId, timing, log });
+    await tuneTables(database, schema, log);
     const lanes = new Lanes({ deadMs: 3 * timing.renewMs, claimMs: timing.claimMs, pollMs, log });
     const node = createNode(opening, { jobs, lanes }, () => transient);
     const watch = new Watch(node, lanes, options.instanceId, { ...timing, pollMs });

@@ -18,8 +18,10 @@ import type {
   Work,
 } from "../engine.js";
 import { closedError, EngineLife } from "../engine-life.js";
+import type { ThinReport, ThinSpan } from "../left-out.js";
 import { readLedger } from "./events/ledger.js";
 import { signalSql } from "./events/signals.js";
+import { thinSessions } from "./events/thin.js";
 import type { Accepting } from "./lanes/accepting.js";
 import { DeadLetters } from "./lanes/dead-letters.js";
 import { announce, append, giveBack } from "./lanes/delivery.js";
@@ -165,6 +167,11 @@ export class PostgresEngine implements Engine {
       "SELECT key, seq::float8 FROM @sessions WHERE seq > deleted",
     );
     return new Map(rows.map(({ key, seq }) => [key, seq]));
+  }
+
+  /** See `events.detailDays`. Only one node may do it at a time. */
+  async thinLogs(span: ThinSpan, signal: AbortSignal): Promise<ThinReport> {
+    return await thinSessions(this.#opened(), span, signal);
   }
 
   async ledger(): Promise<readonly LedgerEntry[]> {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { InOrder } from "../../util/async/in-order.js";
 import { deepFreeze } from "../../util/deep-freeze.js";
 import type { Count, Records as RecordView } from "../engine.js";
@@ -22,12 +23,14 @@ const place = "position = CASE WHEN r.value IS NULL THEN nextval('@positions') E
 const putSql = `INSERT INTO @records AS r (kind, id, value) VALUES ($1, $2, $3)
   ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value, ${place}, ${stamp}`;
 const deleteSql = `UPDATE @records r SET value = NULL, ${stamp} WHERE kind = $1 AND id = $2`;
-const countSql = `INSERT INTO @records AS r (kind, id, value) VALUES ($1, $2, $3)
+/** The rows are locked in the order given. */
+const countSql = `INSERT INTO @records AS r (kind, id, value)
+  SELECT kind, id, value FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY d (kind, id, value, n) ORDER BY n
   ON CONFLICT (kind, id) DO UPDATE SET ${place}, ${stamp}, value = (
     SELECT coalesce(r.value, '{}')::jsonb || jsonb_object_agg(a.key, a.value::numeric
       + CASE WHEN jsonb_typeof(coalesce(r.value, '{}')::jsonb -> a.key) = 'number'
         THEN (coalesce(r.value, '{}')::jsonb ->> a.key)::numeric ELSE 0 END)
-    FROM jsonb_each_text($3::jsonb) a)::text`;
+    FROM jsonb_each_text(excluded.value::jsonb) a)::text`;
 const returning = `RETURNING ${columns.replaceAll(/(^|, )/g, "$1r.")}`;
 
 interface Held {
@@ -63,7 +66,7 @@ export class Records {
 
   /** Takes over what a look at the database has found. */
   take(rows: readonly RecordRow[]): void {
-    for (const row of rows) this.#views.get(row.kind)?.view.take(row);
+    for (const row of rows) this.#views.get(recordKindOf(row.kind))?.view.take(row);
   }
 
   /** Another node has changed a record. */
@@ -72,21 +75,24 @@ export class Records {
     await this.#reading.run(
       async () =>
         this.take(
-          await this.#database.query<RecordRow>(`SELECT ${columns} FROM @records WHERE kind = $1 AND id = $2`, [
-            kind,
-            id,
-          ]),
+          await this.#database.query<RecordRow>(
+            `SELECT ${columns} FROM @records WHERE kind = ANY ($1::text[]) AND id = $2`,
+            [kindsOf(kind), id],
+          ),
         ),
       kind,
     );
   }
 
-  /** Adds counts in a transaction. What it gives is to be taken once that is committed. */
-  async count(sql: Sql, counts: readonly Count[]): Promise<readonly RecordRow[]> {
-    const rows: RecordRow[] = [];
-    for (const { kind, id, add } of merged(counts))
-      rows.push(...(await sql.query<RecordRow>(`${countSql} ${returning}`, [kind, id, JSON.stringify(add)])));
-    return rows;
+  /** Adds counts of a session in a transaction. What it gives is to be taken once that is committed. */
+  async count(sql: Sql, sessionKey: string, counts: readonly Count[]): Promise<readonly RecordRow[]> {
+    if (counts.length === 0) return [];
+    const all = merged(counts);
+    return await sql.query<RecordRow>(`${countSql} ${returning}`, [
+      all.map(({ kind }) => slotKind(kind, slotOf(sessionKey))),
+      all.map(({ id }) => id),
+      all.map(({ add }) => JSON.stringify(add)),
+    ]);
   }
 
   /** One statement that changes a record, with its notification. Gives the row, if there is one now. */
@@ -106,8 +112,8 @@ export class Records {
 
   async #fill(view: View, kind: string): Promise<void> {
     for (const row of await this.#database.query<RecordRow>(
-      `SELECT ${columns} FROM @records WHERE kind = $1 AND value IS NOT NULL`,
-      [kind],
+      `SELECT ${columns} FROM @records WHERE kind = ANY ($1::text[]) AND value IS NOT NULL`,
+      [kindsOf(kind)],
     ))
       view.take(row);
   }
@@ -121,6 +127,10 @@ class View implements RecordView {
   readonly #change: ChangeRow;
   readonly #database: Database;
   readonly #rows = new Map<string, Held>();
+  /** What is counted of them, by id and slot. */
+  readonly #counted = new Map<string, Map<string, Held>>();
+  /** With all that is counted, as far as it was asked for. */
+  readonly #sums = new Map<string, unknown>();
   /** The nodes compare and set; within one they take turns. */
   readonly #updates = new InOrder<string>();
   #listed: readonly { readonly id: string; readonly value: unknown }[] | undefined;
@@ -132,22 +142,31 @@ class View implements RecordView {
   }
 
   get(id: string): unknown {
-    return this.#rows.get(id)?.value;
+    const counted = this.#counted.get(id);
+    if (counted === undefined) return this.#rows.get(id)?.value;
+    if (!this.#sums.has(id)) {
+      const values = [this.#rows.get(id), ...counted.values()].map((held) => held?.value);
+      this.#sums.set(id, deepFreeze(values.reduce(sumOf, undefined)));
+    }
+    return this.#sums.get(id);
   }
 
   list(): readonly { readonly id: string; readonly value: unknown }[] {
-    this.#listed ??= [...this.#rows]
-      .filter(([, { value }]) => value !== undefined)
-      .sort(([, a], [, b]) => a.position - b.position)
-      .map(([id, { value }]) => ({ id, value }));
+    this.#listed ??= [...new Set([...this.#rows.keys(), ...this.#counted.keys()])]
+      .map((id) => ({ id, value: this.get(id), position: this.#positionOf(id) }))
+      .filter(({ value }) => value !== undefined)
+      .sort((a, b) => a.position - b.position)
+      .map(({ id, value }) => ({ id, value }));
     return [...this.#listed];
   }
 
   async put(id: string, value: unknown): Promise<void> {
+    await this.#gather(id);
     this.take(await this.#change(putSql, [this.#kind, id, this.#textOf(id, value)]));
   }
 
   async delete(id: string): Promise<void> {
+    await this.#gather(id);
     this.take(await this.#change(`${deleteSql} AND value IS NOT NULL`, [this.#kind, id]));
   }
 
@@ -156,14 +175,55 @@ class View implements RecordView {
   }
 
   take(row: RecordRow | undefined): void {
-    if (row === undefined || (this.#rows.get(row.id)?.version ?? -1) >= row.version) return;
+    if (row === undefined) return;
+    const [rows, name] = row.kind === this.#kind ? [this.#rows, row.id] : [this.#countedOf(row.id), row.kind];
+    if ((rows.get(name)?.version ?? -1) >= row.version) return;
     const { value, version, position } = row;
     // What was deleted is remembered, so that an older look does not bring it back.
-    this.#rows.set(row.id, { value: value === null ? undefined : deepFreeze(JSON.parse(value)), version, position });
+    rows.set(name, { value: value === null ? undefined : deepFreeze(JSON.parse(value)), version, position });
+    this.#sums.delete(row.id);
     this.#listed = undefined;
   }
 
+  #countedOf(id: string): Map<string, Held> {
+    const counted = this.#counted.get(id) ?? new Map<string, Held>();
+    this.#counted.set(id, counted);
+    return counted;
+  }
+
+  #positionOf(id: string): number {
+    const all = [this.#rows.get(id), ...(this.#counted.get(id)?.values() ?? [])];
+    return Math.min(...all.flatMap((held) => (held?.value === undefined ? [] : [held.position])));
+  }
+
+  /** Brings what was counted so far into the record itself. What is counted from now on counts on top of it. */
+  async #gather(id: string): Promise<void> {
+    if (![...(this.#counted.get(id)?.values() ?? [])].some(({ value }) => value !== undefined)) return;
+    const rows = await this.#database.transaction(async (tx) => {
+      const found = await tx.query<RecordRow>(
+        `SELECT ${columns} FROM @records WHERE kind = ANY ($1::text[]) AND id = $2 ORDER BY kind FOR UPDATE`,
+        [kindsOf(this.#kind), id],
+      );
+      const own = found.find(({ kind }) => kind === this.#kind);
+      const values = [own, ...found.filter((row) => row !== own)].map(
+        (row) => JSON.parse(row?.value ?? "null") ?? undefined,
+      );
+      const slots = await tx.query<RecordRow>(
+        `UPDATE @records r SET value = NULL, ${stamp} WHERE kind = ANY ($1::text[]) AND kind <> $2 AND id = $3 ${returning}`,
+        [kindsOf(this.#kind), this.#kind, id],
+      );
+      const sum = values.reduce(sumOf, undefined);
+      if (sum === undefined) return slots;
+      return [
+        ...slots,
+        ...(await tx.query<RecordRow>(`${putSql} ${returning}`, [this.#kind, id, JSON.stringify(sum)])),
+      ];
+    });
+    for (const row of rows) this.take(row);
+  }
+
   async #update(id: string, change: (value: unknown) => unknown): Promise<unknown> {
+    await this.#gather(id);
     for (;;) {
       const before = this.#rows.get(id);
       const after = change(before?.value);
@@ -216,6 +276,39 @@ class View implements RecordView {
     if (copy === undefined) throw new TypeError(`The record ${this.#kind}/${id} must be JSON`);
     return JSON.stringify(copy);
   }
+}
+
+/** What many sessions count in one record, as the tokens of a day, is counted in so many rows: a row is locked until its transaction is stored. */
+const slots = 16;
+
+function slotOf(sessionKey: string): number {
+  return createHash("sha256").update(sessionKey).digest().readUInt8(0) % slots;
+}
+
+/** The kind of the row in which a slot counts. Kinds of records have no line breaks. */
+function slotKind(kind: string, slot: number): string {
+  return `${kind}\n${slot}`;
+}
+
+/** The kind of the record that a row belongs to. */
+export function recordKindOf(kind: string): string {
+  return kind.split("\n", 1)[0] ?? kind;
+}
+
+function kindsOf(kind: string): readonly string[] {
+  return [kind, ...Array.from({ length: slots }, (_, slot) => slotKind(kind, slot))];
+}
+
+/** A record's value with what is counted in one more row of it. */
+export function sumOf(value: unknown, counted: unknown): unknown {
+  if (value === undefined || counted === undefined) return counted ?? value;
+  if (typeof value !== "object" || typeof counted !== "object" || value === null || counted === null) return value;
+  const before = new Map<string, unknown>(Object.entries(value));
+  const added = Object.entries(counted).map(([key, number]) => {
+    const there = before.get(key);
+    return [key, typeof there === "number" && typeof number === "number" ? there + number : number];
+  });
+  return { ...value, ...Object.fromEntries(added) };
 }
 
 /** One for each record, in an order that all transactions keep to, so that none waits for another that waits for it. */

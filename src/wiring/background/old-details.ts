@@ -8,16 +8,14 @@ export async function startOldDetails(options: GatewayOptions, core: Core, relea
   const days = options.config.config.events.detailDays;
   if (days === undefined || core.process.thinLogs === undefined || !isWorking(options)) return;
   const stopping = new AbortController();
-  const running = dropOldDetails(
-    {
-      days,
-      thin: core.process.thinLogs,
-      records: await core.engine.records.open("old_details"),
-      now: options.now ?? Date.now,
-      log: options.log,
-    },
-    stopping.signal,
-  );
+  const details = {
+    days,
+    thin: core.process.thinLogs,
+    records: await core.engine.records.open("old_details"),
+    now: options.now ?? Date.now,
+    log: options.log,
+  };
+  const running = core.process.alone("old_details", (signal) => dropOldDetails(details, signal), stopping.signal);
   releases.defer(async () => {
     stopping.abort(new DOMException("The gateway is stopping", "AbortError"));
     await running;

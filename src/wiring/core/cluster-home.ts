@@ -47,6 +47,7 @@ export async function openClusterHome(options: ClusterHomeOptions, config: Loade
     setAddress: (address) => lock?.setAddress(address, options.instanceId),
     recentSessions: () => [],
     lastSequences: () => engine.lastSequences(),
+    thinLogs: (span, signal) => engine.thinLogs(span, signal),
     [Symbol.asyncDispose]: () => parts[Symbol.asyncDispose](),
   };
 }

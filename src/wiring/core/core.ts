@@ -136,7 +136,7 @@ export async function openCore(
     if (to === "deleted") provenance.files.forget(files.folder(session_key));
   });
   const hasOthers = isClustered(options);
-  if (hasOthers) await compareConfigs(engine, { instanceId, config, log });
+  if (hasOthers) await compareConfigs(engine, { instanceId, config, sessionsDir, log });
   return {
     engine,
     events,

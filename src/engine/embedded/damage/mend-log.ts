@@ -2,12 +2,13 @@ import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { StoredEvent } from "../../../events/event.js";
 import { codeOf } from "../../../util/error-code.js";
+import { droppedBefore } from "../../left-out.js";
 import { writeFully } from "../files.js";
 import { encodeLine } from "../journal/line.js";
 import { runBlocking } from "../logs/line-walk.js";
 import { eachLogLine, type LogEnd } from "../logs/log-reading.js";
 import { salvageEvents } from "./salvage.js";
-import { droppedBefore, gapsIn, outside, type SeqRange } from "./seq-range.js";
+import { gapsIn, outside, type SeqRange } from "./seq-range.js";
 
 export interface LogToMend {
   readonly path: string;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { StoredEvent } from "../../../events/event.js";
+import { droppedBefore } from "../../left-out.js";
 
 /** Sequence numbers of a session, both ends included. */
 export const seqRange = z.object({ from_seq: z.number(), to_seq: z.number() });
@@ -14,15 +15,6 @@ export interface SeqPlace {
 /** The number of an event, as a log on the disk has it. */
 export function placeOf(event: StoredEvent): SeqPlace {
   return { seq: event.seq, dropped: droppedBefore(event) };
-}
-
-/** How many numbers right before an event were left out of its log on purpose. */
-export function droppedBefore({ seq, metadata }: StoredEvent): number {
-  // Of whatever a file says.
-  const value: unknown = metadata;
-  if (typeof value !== "object" || value === null || !("dropped" in value)) return 0;
-  const { dropped } = value;
-  return typeof dropped === "number" && Number.isSafeInteger(dropped) ? Math.min(Math.max(dropped, 0), seq - 1) : 0;
 }
 
 /** The numbers above `after`, up to `last`, that are missing among these places, which ascend. */

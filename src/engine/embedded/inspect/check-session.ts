@@ -1,5 +1,5 @@
 import type { StoredEvent } from "../../../events/event.js";
-import { droppedBefore } from "../damage/seq-range.js";
+import { droppedBefore } from "../../left-out.js";
 
 /** Something in the stored events that should not be. */
 export interface EventProblem {

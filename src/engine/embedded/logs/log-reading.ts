@@ -1,6 +1,6 @@
 import { EngineError } from "../../../errors.js";
 import type { StoredEvent } from "../../../events/event.js";
-import { droppedBefore } from "../damage/seq-range.js";
+import { droppedBefore } from "../../left-out.js";
 import { decodeLine } from "../journal/line.js";
 import { isKnownVersion, isStoredEventShape } from "../journal/operations.js";
 import { chunkBytes, type Line, LineWalk, type Reading } from "./line-walk.js";

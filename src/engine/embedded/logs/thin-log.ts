@@ -1,16 +1,14 @@
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
-import { typesWhere } from "../../../events/catalogue.js";
 import type { StoredEvent } from "../../../events/event.js";
 import { terminalTypes } from "../../../events/sets.js";
 import { codeOf } from "../../../util/error-code.js";
-import { droppedBefore } from "../damage/seq-range.js";
+import { detailTypes, LeftOut, withoutThinking } from "../../left-out.js";
 import { writeFully } from "../files.js";
 import { encodeLine } from "../journal/line.js";
 import { LineWalk, type Reading, run } from "./line-walk.js";
 import { parseEventLine } from "./log-reading.js";
 
-const details: ReadonlySet<string> = new Set(typesWhere((spec) => spec.detail));
 const ends: ReadonlySet<string> = new Set(terminalTypes);
 /** A log is written again for an eighth of what it holds of old turns: not each day for a few lines. */
 const leastShare = 1 / 8;
@@ -97,16 +95,10 @@ function* findOld({ size, beforeMs }: LogToThin): Reading<OldPart | undefined> {
 }
 
 function spareBytes(event: StoredEvent, lineBytes: number): number {
-  if (details.has(event.type)) return lineBytes;
+  if (detailTypes.has(event.type)) return lineBytes;
   if (event.type !== "assistant_message") return 0;
   const thinking = event.payload.content.filter((part) => part.type === "thinking");
   return thinking.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(thinking));
-}
-
-function withoutThinking(event: StoredEvent): StoredEvent {
-  if (event.type !== "assistant_message") return event;
-  const content = event.payload.content.filter((part) => part.type !== "thinking");
-  return content.length === event.payload.content.length ? event : { ...event, payload: { ...event.payload, content } };
 }
 
 /** Gives the size of the copy; undefined when a line is damaged. */
@@ -126,7 +118,7 @@ function* copyWithout({ size }: LogToThin, { sessionKey, end }: OldPart, to: num
     const event = parseEventLine(line.bytes, sessionKey);
     if (event === undefined) return undefined;
     const isOld = line.end <= end;
-    if (isOld && details.has(event.type)) {
+    if (isOld && detailTypes.has(event.type)) {
       left.add(event);
       continue;
     }
@@ -138,37 +130,4 @@ function* copyWithout({ size }: LogToThin, { sessionKey, end }: OldPart, to: num
   }
   flush();
   return written;
-}
-
-/** What is left out of a log, for the events that come after it. */
-class LeftOut {
-  /** Each with what it followed from, among those that stay. */
-  readonly #causes = new Map<string, string | undefined>();
-  #count = 0;
-
-  add(event: StoredEvent): void {
-    this.#causes.set(event.event_id, this.#causeOf(event));
-    this.#count += 1 + droppedBefore(event);
-  }
-
-  /** The event as it is written: the same one where nothing changes for it. */
-  mend(event: StoredEvent): StoredEvent {
-    const dropped = this.#count + droppedBefore(event);
-    const cause = this.#causeOf(event);
-    const isSame = this.#count === 0 && cause === event.causation_id;
-    this.#count = 0;
-    if (isSame) return event;
-    const { causation_id: _cause, payload, metadata, ...rest } = event;
-    // Its fields in their order; spreading hides that the type still goes with its payload.
-    return {
-      ...rest,
-      ...(cause === undefined ? {} : { causation_id: cause }),
-      payload,
-      metadata: { ...metadata, ...(dropped === 0 ? {} : { dropped }) },
-    } as StoredEvent;
-  }
-
-  #causeOf({ causation_id: cause }: StoredEvent): string | undefined {
-    return cause !== undefined && this.#causes.has(cause) ? this.#causes.get(cause) : cause;
-  }
 }

@@ -267,7 +267,7 @@ export async function store(
         const batch = await addEvents(node, tx, sessionKey, events, afterSeq);
         const ended = (await also?.(tx)) ?? {};
         const added = await table.add(tx, emit, acceptedAt);
-        const rows = batch.added.length === 0 ? [] : await records.count(tx, counts);
+        const rows = batch.added.length === 0 ? [] : await records.count(tx, sessionKey, counts);
         return { batch, ended, added, rows };
       });
       changed = sumOf(stored.ended, stored.added);

@@ -3,6 +3,7 @@ import { hashOf } from "../../seen-hash.js";
 import { readSession } from "../events/event-table.js";
 import { type DeadRow, deadColumns, toDeadLetter } from "../lanes/dead-letters.js";
 import { rememberedDays, toStoredWork, type WorkRow, workColumns } from "../lanes/work-table.js";
+import { recordKindOf, sumOf } from "../records.js";
 import type { Database } from "../sql/database.js";
 
 const rowsAtOnce = 1000;
@@ -49,7 +50,7 @@ export class PostgresSource implements EngineSource {
     const dead = await database.query<DeadRow>(`SELECT ${deadColumns} FROM @dead ORDER BY position`);
     return {
       cursors: await database.query("SELECT name, value FROM @cursors ORDER BY name"),
-      records: records.map(({ kind, id, value }) => ({ kind, id, value: JSON.parse(value) })),
+      records: gathered(records),
       leases: await database.query("SELECT name, epoch::float8 FROM @leases ORDER BY name"),
       work: work.map((row) => ({ work: toStoredWork(row), crashes: row.crashes })),
       dead: dead.map(toDeadLetter),
@@ -73,4 +74,18 @@ export class PostgresSource implements EngineSource {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#database.close();
   }
+}
+
+/** One for each record, with all that is counted of it. */
+function gathered(
+  rows: readonly { readonly kind: string; readonly id: string; readonly value: string }[],
+): MovedState["records"] {
+  const records = new Map<string, { readonly kind: string; readonly id: string; readonly value: unknown }>();
+  for (const row of rows) {
+    const kind = recordKindOf(row.kind);
+    const name = `${kind}\n${row.id}`;
+    const value = sumOf(records.get(name)?.value, JSON.parse(row.value));
+    records.set(name, { kind, id: row.id, value });
+  }
+  return [...records.values()];
 }
