@@ -94,10 +94,14 @@ function runTests(files, packed, { node = process.execPath, count = atOnce, show
 
 const isFast = process.argv.includes("--fast");
 const failed = [];
-/** Told at the end, where nobody overlooks it. */
+/** What went wrong beside the tests is told at the end, where nobody overlooks it. */
 const later = [];
 const check = async (name, command, args) => {
-  if (!(await step(name, command, args, (line) => later.push(line)))) failed.push(name);
+  const lines = [];
+  const isFine = await step(name, command, args, (line) => lines.push(line));
+  if (isFine) return void console.log(lines.join("\n"));
+  later.push(...lines);
+  failed.push(name);
 };
 
 if (!existsSync(bin("tsc"))) {

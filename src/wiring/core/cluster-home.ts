@@ -16,7 +16,7 @@ type ClusterHomeOptions = Pick<
 >;
 
 /** An engine that several nodes share. */
-type SharedEngine = Engine & Pick<PostgresEngine, "clusterId" | "lastSequences">;
+type SharedEngine = Engine & Pick<PostgresEngine, "clusterId" | "lastSequences" | "thinLogs">;
 
 /**
  * Opens the engine that the config names, for a gateway that is one node of several. The home is this node's own, the
@@ -63,7 +63,7 @@ async function prepareOpening(
 
 /** @throws {ConfigError} */
 function assertShared(engine: Engine): SharedEngine {
-  if ("clusterId" in engine && "lastSequences" in engine) return engine as SharedEngine;
+  if ("clusterId" in engine && "lastSequences" in engine && "thinLogs" in engine) return engine as SharedEngine;
   throw new ConfigError("engine.kind is postgres, and openEngine gives an engine that nodes cannot share");
 }
 
