@@ -10,7 +10,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { loadConfig } from "../../src/config/load.js";
 import { currentName, packagesFolder } from "../../src/util/packages/folder.js";
 import { until } from "../support/engine/engine-kit.js";
-import { freePort } from "../support/fakes/free-port.js";
+import { freePort } from "../support/fakes/network/free-port.js";
 import { startFakeOpenAI } from "../support/fakes/models/fake-openai.js";
 import { startClusterWorld } from "../support/postgres/cluster.js";
 import { startNode } from "../support/postgres/daemons.js";

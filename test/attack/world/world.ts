@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { freePort } from "../../support/fakes/free-port.js";
+import { freePort } from "../../support/fakes/network/free-port.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { compiledFile } from "../../support/project.js";
 import { startProgram, type WebSocketProgram } from "../../support/worlds/channels/websocket-program.js";

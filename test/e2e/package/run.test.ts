@@ -8,7 +8,7 @@ import { makeDocx } from "../../support/documents.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { startFakeDiscord } from "../../support/fakes/fake-discord.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { freePort } from "../../support/fakes/free-port.js";
+import { freePort } from "../../support/fakes/network/free-port.js";
 import { sameDns } from "../../support/fakes/mail/fake-dns.js";
 import { withoutMailServer } from "../../support/fakes/mail/mail-server.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";

@@ -16,7 +16,7 @@ import { delimiter, join } from "node:path";
 import { loadDriver, type StorageSettings } from "../../../src/sessions/storage/packages.js";
 import { createUnstorage } from "../../../src/sessions/storage/unstorage.js";
 import { until } from "../engine/engine-kit.js";
-import { freePort } from "./free-port.js";
+import { freePort } from "./network/free-port.js";
 
 /** A database server of its own on loopback, with its data in a temp folder. */
 export interface StorageServer extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../support/engine/engine-kit.js";
-import { openTcpProxy, type TcpProxy } from "../../support/fakes/tcp-proxy.js";
+import { openTcpProxy, type TcpProxy } from "../../support/fakes/network/tcp-proxy.js";
 import type { Evidence } from "../evidence.js";
 import type { Kill, Look } from "../protocol.js";
 import type { Nursery, SweepChild } from "../world/child-process.js";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { decrypt, openBody, signatureOf } from "../../../src/channels/feishu/receiving/envelope.js";
 import { takeEvents } from "../../../src/channels/feishu/receiving/webhook.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { freePort } from "../../support/fakes/free-port.js";
+import { freePort } from "../../support/fakes/network/free-port.js";
 import { accepted, recordPublish } from "../../support/worlds/channels/channel-kit.js";
 import { ann, openFeishuWorld } from "../../support/worlds/channels/feishu/feishu-world.js";
 

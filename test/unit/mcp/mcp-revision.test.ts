@@ -8,7 +8,7 @@ import { openSession } from "../../../src/mcp/connection/session.js";
 import { defaultLimits } from "../../../src/mcp/settings.js";
 import { tryServer } from "../../../src/mcp/try-server.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { freePort } from "../../support/fakes/free-port.js";
+import { freePort } from "../../support/fakes/network/free-port.js";
 import { compiledFile, programFile } from "../../support/project.js";
 import { badServer, type OpenedServers, openTestServers, settingsOf } from "../../support/worlds/tools/mcp.js";
 import { createToolPlace, type ToolPlace } from "../../support/worlds/tools/tool-context.js";

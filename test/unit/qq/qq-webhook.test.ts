@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Signatures } from "../../../src/channels/qq/receiving/signature.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { freePort } from "../../support/fakes/free-port.js";
+import { freePort } from "../../support/fakes/network/free-port.js";
 import { accepted, recordPublish } from "../../support/worlds/channels/channel-kit.js";
 import { ann, openQqWorld } from "../../support/worlds/channels/qq-world.js";
 

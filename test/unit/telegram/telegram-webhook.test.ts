@@ -5,7 +5,7 @@ import { ChannelError } from "../../../src/errors.js";
 import { silentLog } from "../../../src/log.js";
 import { gate, until } from "../../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
-import { freePort } from "../../support/fakes/free-port.js";
+import { freePort } from "../../support/fakes/network/free-port.js";
 import { accepted, recordPublish, startChannel } from "../../support/worlds/channels/channel-kit.js";
 
 const token = "4242:hook-secret";

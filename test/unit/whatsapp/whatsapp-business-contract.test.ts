@@ -2,7 +2,7 @@ import { toWhatsAppMarkup } from "../../../src/channels/formatting/dialects/what
 import { createWhatsAppBusinessChannel } from "../../../src/channels/whatsapp-business/whatsapp-business.js";
 import { silentLog } from "../../../src/log.js";
 import { testChannelContract } from "../../contracts/channel.js";
-import { freePort } from "../../support/fakes/free-port.js";
+import { freePort } from "../../support/fakes/network/free-port.js";
 import { FakeWhatsApp } from "../../support/fakes/whatsapp/fake-whatsapp.js";
 import { farSideOver } from "../../support/worlds/channels/over-fake.js";
 

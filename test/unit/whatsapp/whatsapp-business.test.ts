@@ -11,7 +11,7 @@ import {
 } from "../../../src/channels/whatsapp-business/whatsapp-business.js";
 import { silentLog } from "../../../src/log.js";
 import { until } from "../../support/engine/engine-kit.js";
-import { freePort } from "../../support/fakes/free-port.js";
+import { freePort } from "../../support/fakes/network/free-port.js";
 import { FakeWhatsApp, graphRefusal } from "../../support/fakes/whatsapp/fake-whatsapp.js";
 import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
 import { testContext } from "../../support/worlds/channels/over-fake.js";

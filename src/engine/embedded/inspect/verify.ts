@@ -181,7 +181,7 @@ class Verification {
     for (const event of rest) check.add(event, { file: this.#journal.path ?? "journal" });
     check.settle();
     this.#events += rest.length;
-    // The gateway's own log is no conversation: `sessions list` does not count it either.
+    // The gateway's own log is not a conversation: `sessions list` does not count it either.
     if (!key.startsWith("system:")) this.#sessions += 1;
     for (const [cause, problem] of check.missingCauses) this.#missingCauses.set(cause, problem);
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Client, createClient } from "../../../../src/client/node.js";
 import type { GatewayEvent } from "../../../../src/events/event.js";
-import { openCuttingProxy } from "../../../support/fakes/cutting-proxy.js";
+import { openCuttingProxy } from "../../../support/fakes/network/cutting-proxy.js";
 import { until } from "../../../support/fakes/web-frames.js";
 import { startWithModel } from "../../../support/worlds/gateway.js";
 import { digest } from "../../../support/worlds/http/http-clients.js";

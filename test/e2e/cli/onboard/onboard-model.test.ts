@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { freePort } from "../../../support/fakes/free-port.js";
+import { freePort } from "../../../support/fakes/network/free-port.js";
 import { startFakeListing } from "../../../support/fakes/models/fake-listing.js";
 import { type CliSandbox, openCli } from "../../../support/worlds/cli.js";
 import { withoutProgram } from "../../../support/worlds/needs.js";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startFakeDiscord } from "../../../support/fakes/fake-discord.js";
 import { startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
-import { freePort } from "../../../support/fakes/free-port.js";
+import { freePort } from "../../../support/fakes/network/free-port.js";
 import { startFakeListing } from "../../../support/fakes/models/fake-listing.js";
 import { type CliSandbox, openCli } from "../../../support/worlds/cli.js";
 import { withoutProgram } from "../../../support/worlds/needs.js";

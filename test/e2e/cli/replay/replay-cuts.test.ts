@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { createClient } from "../../../../src/client/node.js";
 import type { GatewayEvent } from "../../../../src/events/event.js";
 import { Releases } from "../../../../src/util/async/releases.js";
-import { type CutPlan, openCuttingProxy } from "../../../support/fakes/cutting-proxy.js";
+import { type CutPlan, openCuttingProxy } from "../../../support/fakes/network/cutting-proxy.js";
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { until } from "../../../support/fakes/web-frames.js";
 import { followEventSource } from "../../../support/worlds/channels/event-source.js";

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { freePort } from "../../../support/fakes/free-port.js";
+import { freePort } from "../../../support/fakes/network/free-port.js";
 import { type CliResult, openCli } from "../../../support/worlds/cli.js";
 
 /** What only programmers say: names of calls, of libraries, and of their parts. */

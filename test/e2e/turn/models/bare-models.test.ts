@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer as createTcpServer } from "node:net";
 import { describe, test } from "node:test";
-import { freePort } from "../../../support/fakes/free-port.js";
+import { freePort } from "../../../support/fakes/network/free-port.js";
 import { startFakeAnthropic } from "../../../support/fakes/models/fake-anthropic.js";
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { startGateway } from "../../../support/worlds/gateway.js";

@@ -1,4 +1,4 @@
-import { freePort } from "../../fakes/free-port.js";
+import { freePort } from "../../fakes/network/free-port.js";
 import type { ChannelHarness, HarnessMessage, ShownMessage } from "./channel-harness.js";
 import { type Frame, startProgram } from "./websocket-program.js";
 

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../fakes/free-port.js";
+import { freePort } from "../../fakes/network/free-port.js";
 import { findNginx } from "../needs.js";
 import { until } from "./http-server.js";
 

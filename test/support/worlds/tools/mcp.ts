@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { openServers, type Servers, type ServersOptions } from "../../../../src/mcp/servers.js";
 import { defaultLimits, type McpLimits, type McpServerSettings } from "../../../../src/mcp/settings.js";
 import { until } from "../../engine/engine-kit.js";
-import { freePort } from "../../fakes/free-port.js";
+import { freePort } from "../../fakes/network/free-port.js";
 import { keepLog } from "../../log.js";
 import { compiledFile } from "../../project.js";
 

@@ -11,7 +11,7 @@ import {
   statusError,
   withoutMessage,
 } from "../../../../src/channels/wire/call.js";
-import { freePort } from "../../../support/fakes/free-port.js";
+import { freePort } from "../../../support/fakes/network/free-port.js";
 import { failureOf, never, textsOf } from "../../../support/worlds/channels/channel-kit.js";
 
 async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void) {

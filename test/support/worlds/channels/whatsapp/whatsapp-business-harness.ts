@@ -1,4 +1,4 @@
-import { freePort } from "../../../fakes/free-port.js";
+import { freePort } from "../../../fakes/network/free-port.js";
 import { FakeWhatsApp } from "../../../fakes/whatsapp/fake-whatsapp.js";
 import type { ChannelHarness } from "../channel-harness.js";
 import { harnessOver } from "../over-fake.js";
