@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
 import { botId } from "../../support/fakes/matrix/fake-matrix.js";
-import { failureOf, never, reply } from "../../support/worlds/channels/channel-kit.js";
+import { accepted, failureOf, never, reply } from "../../support/worlds/channels/channel-kit.js";
 import { ann, bob, eve, openMatrixWorld } from "../../support/worlds/channels/matrix/matrix-world.js";
 
 test("what is said in one room about a message of another counts for nothing", async () => {
@@ -88,4 +88,19 @@ test("an answer that does not say which message was shown leaves that open", asy
   matrix.server.failNext(/\/send\//, { kind: "answer", body: { fine: true } });
   const failure = await failureOf(world.open().send(reply(room, "hi"), never));
   assert.deepEqual([failure.outcome, failure.retryable], ["unknown", true]);
+});
+
+test("what found no room before the run ended comes again in the next one", async () => {
+  let isFull = true;
+  await using world = await openMatrixWorld({ answer: () => (isFull ? { status: "busy", reply: "" } : accepted) });
+  const { matrix, gateway } = world;
+  const room = matrix.room([ann]);
+  const first = await world.run();
+  matrix.write({ room, sender: ann, text: "waits" });
+  await until("it is offered", () => gateway.messages.length > 0);
+  await first.stop();
+  const offers = gateway.messages.length;
+  isFull = false;
+  await world.run();
+  await until("it comes again", () => gateway.messages.length === offers + 1);
 });
