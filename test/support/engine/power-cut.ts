@@ -8,6 +8,8 @@ import type { Random } from "../random.js";
 /** What is known about a file's bytes on the disk itself; undefined as long as it was never synced. */
 interface FileState {
   synced: Buffer | undefined;
+  /** Which of all syncs that was, in the order in which they began: an earlier one that ends later takes nothing back. */
+  syncedBy: number;
 }
 
 /**
@@ -80,6 +82,8 @@ class Disk implements FragileDisk {
   readonly #files = new Map<string, FileState>();
   /** What each folder is known to hold, by path from the root. */
   readonly #folders = new Map<string, Map<string, FileState | "folder">>();
+  readonly #foldersBy = new Map<string, number>();
+  #begun = 0;
 
   constructor(root: string, all: Disk[]) {
     this.root = root;
@@ -95,15 +99,21 @@ class Disk implements FragileDisk {
   /** Notes what is on its way to the disk, and gives what is to be called once it is there. */
   sync(fd: number, path: string): () => void {
     const name = relative(this.root, path);
+    this.#begun += 1;
+    const by = this.#begun;
     if (!fs.fstatSync(fd).isDirectory()) {
       const state = this.#stateOf(fs.fstatSync(fd, { bigint: true }));
       const bytes = fs.readFileSync(`/proc/self/fd/${fd}`);
       return () => {
-        state.synced = bytes;
+        if (by > state.syncedBy) Object.assign(state, { synced: bytes, syncedBy: by });
       };
     }
     const entries = this.#entriesOf(path);
-    return () => this.#folders.set(name, entries);
+    return () => {
+      if (by < (this.#foldersBy.get(name) ?? 0)) return;
+      this.#foldersBy.set(name, by);
+      this.#folders.set(name, entries);
+    };
   }
 
   kill(): FragileDisk {
@@ -164,7 +174,7 @@ class Disk implements FragileDisk {
     const id = `${ino} ${birthtimeNs}`;
     const known = this.#files.get(id);
     if (known !== undefined) return known;
-    const state: FileState = { synced: undefined };
+    const state: FileState = { synced: undefined, syncedBy: 0 };
     this.#files.set(id, state);
     return state;
   }
