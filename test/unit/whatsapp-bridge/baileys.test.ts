@@ -158,6 +158,48 @@ test("WhatsApp gets no receipt and the keys stay as they are until the message i
     assert.equal(statSync(join(home, "auth", name)).mode & 0o777, 0o600, name);
 });
 
+test("a message leaves under the id that it was given, and counts as sent once WhatsApp has confirmed it", async (t) => {
+  await using fake = await FakeWebWhatsApp.start();
+  fake.greeting = [welcome];
+  // Ann has one device, her phone. The account itself has no other one.
+  fake.answer = ({ attrs: { xmlns }, content }) => {
+    if (xmlns !== "usync") return undefined;
+    const asked = JSON.stringify(content).match(/\d+(?::\d+)?@(?:s\.whatsapp\.net|lid)/g) ?? [];
+    const devices = [{ tag: "device-list", attrs: {}, content: [{ tag: "device", attrs: { id: "0" } }] }];
+    const list = asked
+      .filter((jid) => jid === ann)
+      .slice(0, 1)
+      .map((jid) => ({
+        tag: "user",
+        attrs: { jid },
+        content: [{ tag: "devices", attrs: {}, content: devices }],
+      }));
+    return [{ tag: "usync", attrs: {}, content: [{ tag: "list", attrs: {}, content: list }] }];
+  };
+  const { home, person } = await makeLogin(t);
+  const link = await BaileysLink.open({ home, log: silentLog, url: fake.url });
+  const heard = recordHear();
+  const running = startLink(link, heard.hear);
+  await until("it is connected", () => heard.states.some(({ state }) => state === "connected"));
+  fake.say(await person.write("3EB0A2", { conversation: "hello" }));
+  await until("they know each other", () => fake.all("receipt").length === 1);
+  const messageId = "3EB0AAAAAAAAAAAAAAAAAA";
+  const prepared = await link.prepare({ to: ann, messageId, text: "Hello, https://example.com" });
+  let isSent = false;
+  const sending = link.relay(ann, messageId, prepared, new AbortController().signal).then(() => {
+    isSent = true;
+  });
+  await until("it has left", () => fake.all("message").some(({ attrs }) => attrs.id === messageId));
+  assert.equal(isSent, false);
+  fake.say({ tag: "ack", attrs: { class: "message", id: messageId, from: ann } });
+  await sending;
+  const refused = link.relay(ann, "3EB0BB", prepared, new AbortController().signal);
+  await until("the next has left", () => fake.all("message").some(({ attrs }) => attrs.id === "3EB0BB"));
+  fake.say({ tag: "ack", attrs: { class: "message", id: "3EB0BB", from: ann, error: "463" } });
+  await assert.rejects(refused, /does not let this account begin a chat/);
+  await running.stop();
+});
+
 test("a login that cannot be read is not replaced by a new one, and one that is over is put aside", async (t) => {
   const { home } = await makeLogin(t);
   const link = await BaileysLink.open({ home, log: silentLog });

@@ -5,8 +5,6 @@ import type { BridgeInbox, Waiting } from "../keep/inbox.js";
 const defaultGraceMs = 8000;
 /** So many times as long, once there was one that confirms: this one may only be slow to say so. */
 const patience = 10;
-/** So many are on their way to a gateway at once. */
-const mostUnconfirmed = 100;
 
 /**
  * Who gets what people write. One that confirms gets each message again until it has confirmed it; the newest such client
@@ -73,11 +71,11 @@ export class Listeners {
     await this.#work;
   }
 
+  /** All at once: a chat whose messages wait holds up nobody else, and "stop" comes through. */
   #giveUnconfirmed(): void {
     const { socket, given } = this.#confirming ?? {};
     if (socket === undefined || given === undefined) return;
     for (const waiting of this.#inbox.waiting) {
-      if (given.size >= mostUnconfirmed) return;
       if (given.has(waiting.seq)) continue;
       given.add(waiting.seq);
       socket.send(frameOf(waiting));
