@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { ChannelError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import type { OpenedPlatform, PlatformScope } from "../platform.js";
 import type { OAuthLogin, Tokens } from "./auth/tokens.js";
@@ -31,7 +32,7 @@ export async function logIn(
   signal: AbortSignal,
 ): Promise<string> {
   const found = toOptions(config, scope.home, scope.log);
-  if (typeof found === "string") throw new Error(found);
+  if (typeof found === "string") throw new ChannelError(`The mailbox cannot be used: ${found}.`);
   const { openImap } = await import("./receiving/imap.js");
   const { login, ...options } = found;
   const { createTokens } = await import("./auth/tokens.js");

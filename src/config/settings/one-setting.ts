@@ -23,9 +23,19 @@ interface Around {
  * @throws {ConfigError} for a key that the config does not have, with the one that was probably meant
  */
 export function settingPath(name: string, raw: JsonObject): readonly string[] {
+  return spelledAsIn(raw, partsOf(name));
+}
+
+/** The same of a key that is to go: the file may have one that the config does not know. @throws {ConfigError} */
+export function pathToRemove(name: string, raw: JsonObject): readonly string[] {
+  const parts = partsOf(name);
+  return parts.reduce<unknown>(inside, raw) === undefined ? spelledAsIn(raw, parts) : parts;
+}
+
+function partsOf(name: string): readonly string[] {
   const parts = [...name.matchAll(/\["([^"]+)"\]|([^.[\]"]+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
   if (parts.length === 0) throw new ConfigError(`"${name}" is not a key. A key looks like gateway.port.`);
-  return spelledAsIn(raw, parts);
+  return parts;
 }
 
 /** @throws {ConfigError} for a key that the config does not have, with the one that was probably meant */

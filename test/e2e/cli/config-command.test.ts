@@ -21,6 +21,19 @@ async function homeWith(cli: CliSandbox, content: string): Promise<string> {
   return path;
 }
 
+test("config unset takes out a key that the config does not know, as config check asks for it", async () => {
+  await using cli = await openCli();
+  const path = await homeWith(
+    cli,
+    '{\n  // mine\n  "agnets": { "a": 1 },\n  "log": { "level": "info", "colour": 1 }\n}\n',
+  );
+  assert.match((await cli.run(["config", "check"])).stdout, /unknown key "agnets".*did you mean "agents"/);
+  assert.equal((await cli.run(["config", "unset", "agnets"])).code, 0);
+  assert.equal((await cli.run(["config", "unset", "log.colour"])).code, 0);
+  assert.equal((await cli.run(["config", "unset", "agnets"])).code, 2, "it is not there any more");
+  assert.deepEqual(await readFile(path, "utf8"), '{\n  // mine\n  "log": { "level": "info" }\n}\n');
+});
+
 test("config get, set and unset work on single keys, keep comments, and refuse what would be wrong", async () => {
   await using cli = await openCli();
   const path = await homeWith(cli, text);

@@ -84,12 +84,12 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
   const path = pathOf(context);
   const { home } = context;
   const around = { home, env: process.env };
-  const [{ assertMayGo, settingFrom, settingPath }, { editConfig, readRaw }] = await Promise.all([
+  const [{ assertMayGo, pathToRemove, settingFrom, settingPath }, { editConfig, readRaw }] = await Promise.all([
     import("../../../config/settings/one-setting.js"),
     import("../../../config/edit.js"),
   ]);
   const raw = await (await openSettings(context)).raw().catch(refused);
-  const place = await asTyped(() => settingPath(key, raw));
+  const place = await asTyped(() => (typed === undefined ? pathToRemove : settingPath)(key, raw));
   if (typed === undefined) {
     if ((await readRaw(path, place)) === undefined) throw new CommandError(`${key} is not set in ${path}.`);
     await asTyped(() => assertMayGo(raw, place, around));

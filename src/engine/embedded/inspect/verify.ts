@@ -181,7 +181,7 @@ class Verification {
     for (const event of rest) check.add(event, { file: this.#journal.path ?? "journal" });
     check.settle();
     this.#events += rest.length;
-    // The gateway's own log is not a conversation: `sessions list` does not count it either.
+    // `sessions list` does not count the gateway's own log either.
     if (!key.startsWith("system:")) this.#sessions += 1;
     for (const [cause, problem] of check.missingCauses) this.#missingCauses.set(cause, problem);
   }

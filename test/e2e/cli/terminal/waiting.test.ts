@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { describe, it } from "node:test";
-import { gate, until } from "../../support/engine/engine-kit.js";
-import { fillUp, makeRoom } from "../../support/engine/small-disk.js";
-import { finish, openCli, outputOf } from "../../support/worlds/cli.js";
-import { startCliGateway, withModel } from "../../support/worlds/cli-gateway.js";
-import { withoutSmallDisk } from "../../support/worlds/needs.js";
+import { gate, until } from "../../../support/engine/engine-kit.js";
+import { fillUp, makeRoom } from "../../../support/engine/small-disk.js";
+import { finish, openCli, outputOf } from "../../../support/worlds/cli.js";
+import { startCliGateway, withModel } from "../../../support/worlds/cli-gateway.js";
+import { withoutSmallDisk } from "../../../support/worlds/needs.js";
 
 describe("a message that waits", () => {
   it("says that the one before it is still being answered", async () => {
