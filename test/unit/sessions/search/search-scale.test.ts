@@ -60,3 +60,41 @@ test("100,000 messages are searched without reading the logs again: only what is
   assert.deepEqual([hits.length, isComplete], [1, true]);
   assert.ok(world.reads <= 2, `${world.reads} reads: no log is read again that has nothing new`);
 });
+
+const kinds = {
+  "a rare word": "1234",
+  "a word of each message": "the",
+  Chinese: "北京",
+  "an emoji nobody wrote": "🦄",
+};
+
+/** What each search takes in a home with so many messages, in milliseconds of processor time: the best of some. */
+async function workIn(count: number): Promise<ReadonlyMap<string, number>> {
+  const world = new SearchWorld();
+  for (let n = 0; n < count / 2; n += 1)
+    world.turn(`webui:${n % 200}`, `the question ${n} 北京`, `the answer ${"and more ".repeat(30)}${n}`, false);
+  await using index = world.open();
+  while (!(await index.find({ text: "nothing has this", limit: 1 })).isComplete);
+  const found = new Map<string, number>();
+  for (const [kind, text] of Object.entries(kinds)) {
+    let best = Number.POSITIVE_INFINITY;
+    for (let tries = 0; tries < 5; tries += 1) {
+      const before = process.cpuUsage();
+      await index.find({ text, limit: 20 });
+      const { user, system } = process.cpuUsage(before);
+      best = Math.min(best, (user + system) / 1000);
+    }
+    found.set(kind, best);
+  }
+  return found;
+}
+
+test("sixteen times as many messages are searched with about sixteen times the work, not its square", async (t) => {
+  const few = await workIn(2000);
+  for (const [kind, many] of await workIn(32_000)) {
+    const least = few.get(kind) ?? 0;
+    t.diagnostic(`${kind}: ${least} ms of work for 2000 messages, ${many} for 32,000`);
+    // Between what is linear, 16 times, and what is quadratic, 256 times.
+    assert.ok(many < 64 * Math.max(least, 0.5), `${kind}: ${many} ms after ${least} ms`);
+  }
+});
