@@ -15,6 +15,7 @@ import { openNode, postgresModules, quickTiming, urlOf } from "../support/postgr
 import { withoutProgram, withoutSmallDisk } from "../support/worlds/needs.js";
 
 const timing = { ...quickTiming, claimMs: 4000, renewMs: 300, leaseMs: 2000 };
+const pooler = "pgbouncer";
 const never = new AbortController().signal;
 
 test("a full disk of the database refuses messages with that reason, and what was accepted goes on when there is room", {
@@ -83,7 +84,7 @@ unix_socket_dir =
 `,
   );
   const asUser = process.getuid?.() === 0 ? ["-u", "postgres"] : [];
-  const child = spawn("pgbouncer", [...asUser, file], { stdio: "ignore" });
+  const child = spawn(pooler, [...asUser, file], { stdio: "ignore" });
   const ended = once(child, "exit");
   return {
     url: urlOf(own),
@@ -96,7 +97,7 @@ unix_socket_dir =
 }
 
 test("two nodes behind PgBouncer in transaction mode work by looking: in order, once, with leases and records", {
-  skip: withoutProgram("pgbouncer"),
+  skip: withoutProgram(pooler),
 }, async () => {
   await using server = await startServer("postgres");
   await using bouncer = await startBouncer(server.port);
