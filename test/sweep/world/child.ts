@@ -72,7 +72,9 @@ async function open(opening: Opening): Promise<{ readonly address: string }> {
     onBoundary: (name, queue) => passed(queue === undefined ? name : `${name} ${queue}`),
     async openEngine(options) {
       const publish = (event: GatewayEvent): void => {
-        if (own.keys.includes(event.session_key)) passed(pointOf(event));
+        // What another node has stored is told here as well, and is no point of this process.
+        const isOwn = event.metadata.instance_id === options.instanceId;
+        if (isOwn && own.keys.includes(event.session_key)) passed(pointOf(event));
         noteOrder(event);
         options.publish(event);
       };

@@ -24,9 +24,6 @@ export const chats = {
 export type ChatName = keyof typeof chats;
 export const chatNames = Object.keys(chats) as readonly ChatName[];
 
-/** One chat for each way in. */
-export const doors: readonly ChatName[] = ["t1", "r1", "w1"];
-
 /** The URL of a module like `embedded.ts`, and what it needs in the config. */
 export type WorldEngine = Pick<EngineUnderTest, "sections"> & { readonly url: string };
 
