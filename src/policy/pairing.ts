@@ -156,7 +156,7 @@ class StoredPairing implements Pairing {
     });
   }
 
-  /** Of two nodes that are told at once to let somebody in, or to refuse them, one does it. False: not this one. */
+  /** Ends the wait of somebody. Of two nodes that do it at once one succeeds. False: not this one. */
   async #end(match: Waiting, next: Waiting | undefined): Promise<boolean> {
     let isMine = false;
     await this.#records.update(waitingId(match), (value) => {

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { EngineError } from "../../src/errors.js";
 import { answered, consuming, inbound, queued, titled, until } from "../support/engine/engine-kit.js";
 import { fillUp, makeRoom, smallDisk } from "../support/engine/small-disk.js";
-import { freePort } from "../support/fakes/free-port.js";
+import { freePort } from "../support/fakes/network/free-port.js";
 import { startServer } from "../support/fakes/storage-servers.js";
 import { openNode, postgresModules, quickTiming, urlOf } from "../support/postgres/postgres-kit.js";
 import { withoutProgram, withoutSmallDisk } from "../support/worlds/needs.js";

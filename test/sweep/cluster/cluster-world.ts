@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../support/engine/engine-kit.js";
-import { openTcpProxy, type TcpProxy } from "../../support/fakes/network/tcp-proxy.js";
 import type { Evidence } from "../evidence.js";
 import type { Kill, Look } from "../protocol.js";
 import type { Nursery, SweepChild } from "../world/child-process.js";
 import { chats, Outside, openSides, type UnderWay, type WorldEngine } from "../world/outside.js";
+import { openTcpProxy, type TcpProxy } from "./tcp-proxy.js";
 
 /** Generous: what a node had is free after seconds, and the machine may be busy. */
 const limitMs = 90_000;
@@ -32,6 +32,7 @@ export class ClusterWorld extends Outside {
   readonly #frozen = new Set<number>();
   readonly #sections: object;
   #nudgedAt = performance.now();
+  #turns = 0;
 
   private constructor(
     engine: WorldEngine,
@@ -221,7 +222,8 @@ export class ClusterWorld extends Outside {
 
   #turnPerson(): void {
     const { healthy } = this;
-    const address = healthy[Math.floor(Math.random() * healthy.length)]?.address;
+    this.#turns += 1;
+    const address = healthy[this.#turns % Math.max(1, healthy.length)]?.address;
     if (address !== undefined) this.person.turnTo(address);
   }
 }
