@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { startFakeModel } from "../fake-model.js";
 import { median } from "../measure.js";
 import { type Gateways, startGateways } from "./gateways.js";
@@ -29,6 +30,7 @@ const chats = 50;
 const perChat = 8;
 const single = 40;
 const limitMs = 300_000;
+const settleMs = 15_000;
 
 /** Whole gateways, a bot and a model that answers at once: what a message costs, and how soon it is answered. */
 export async function benchMessages(server: MeasuredServer, rounds: number): Promise<Table> {
@@ -42,6 +44,8 @@ export async function benchMessages(server: MeasuredServer, rounds: number): Pro
         model,
         subject.isEmbedded ? undefined : { url: server.url, schema },
       );
+      // One that has just started still compiles what it will need.
+      await delay(settleMs);
       await server.dearest(0);
       const run = await measure(gateways, server, subject);
       console.error(subject.name, JSON.stringify(run));
