@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
-import { freePort } from "../../support/fakes/network/free-port.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
+import { freePort } from "../../support/fakes/network/free-port.js";
 import { projectFile } from "../../support/project.js";
 import { openAIConfig, startGateway, type TestGateway, tempHome } from "../../support/worlds/gateway.js";
 

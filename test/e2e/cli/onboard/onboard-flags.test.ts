@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startFakeDiscord } from "../../../support/fakes/fake-discord.js";
 import { startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
-import { freePort } from "../../../support/fakes/network/free-port.js";
 import { startFakeListing } from "../../../support/fakes/models/fake-listing.js";
+import { freePort } from "../../../support/fakes/network/free-port.js";
 import { type CliSandbox, openCli, outputOf } from "../../../support/worlds/cli.js";
 import { startCliGateway, withModel } from "../../../support/worlds/cli-gateway.js";
 

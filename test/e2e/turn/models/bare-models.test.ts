@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createServer as createTcpServer } from "node:net";
 import { describe, test } from "node:test";
-import { freePort } from "../../../support/fakes/network/free-port.js";
 import { startFakeAnthropic } from "../../../support/fakes/models/fake-anthropic.js";
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
+import { freePort } from "../../../support/fakes/network/free-port.js";
 import { startGateway } from "../../../support/worlds/gateway.js";
 
 /** `apiBase` stands for the fake server; the other providers are as a Go config has them. */
