@@ -77,7 +77,13 @@ export class BridgeInbox {
     const waiting = { ...arrived, seq: this.#lastSeq };
     const written = this.#write(waiting);
     this.#known.set(key, written);
-    await written;
+    try {
+      await written;
+    } catch (error) {
+      // It comes again, and may find room on the disk.
+      this.#known.delete(key);
+      throw error;
+    }
     this.#waiting.set(waiting.seq, waiting);
     this.#forgetOldest();
     return waiting;
