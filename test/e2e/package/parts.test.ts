@@ -72,7 +72,7 @@ describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
     assert.match(stdout, /^NAME +INSTALLED +PACKAGES +FOR\nbrowser +no +playwright-core \d/);
     const wrong = await maxclaw(["add", "brwoser"]);
     assert.equal(wrong.code, 2);
-    assert.match(wrong.stderr, /maxclaw: brwoser cannot be added\. There is: browser, pdf, storage/);
+    assert.match(wrong.stderr, /maxclaw: brwoser cannot be added\. There is: browser, matrix-crypto, pdf, storage/);
     const gone = await maxclaw(["remove", "browser"]);
     assert.deepEqual([gone.code, gone.stderr], [1, "maxclaw: browser was not added here.\n"]);
   });
