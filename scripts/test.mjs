@@ -11,8 +11,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** What takes longest, longest first: it begins first, so that no core is idle while the last one runs. `npm test -- --order` writes it. */
 const orderFile = join(root, "scripts", "longest-tests.json");
-/** Twice as many as there are cores, and one: many tests wait for clocks and processes. */
-const atOnce = Math.min(8, 2 * availableParallelism() + 1);
+/** One more than there are cores, beside those on Postgres: many tests wait for clocks and processes, and more of them at once disturb each other. */
+const atOnce = Math.min(8, availableParallelism() + 1);
 
 const bin = (name) => join(root, "node_modules", ".bin", name);
 
