@@ -30,15 +30,13 @@ export interface KeptRequest {
 
 interface Packed extends Pick<SentRequest, "sessionKey" | "turnId" | "iteration" | "model"> {
   readonly sentAt: number;
-  readonly bytes: number;
-  readonly sha256: string;
   readonly packed: Promise<Buffer>;
   /** Of `packed`, once it is known; until then the bytes of the body. */
   size: number;
 }
 
 /** Packed, what fits into this is kept: some hundred requests of long chats. */
-const mostBytes = 16 * 1024 * 1024;
+const mostBytes = 4 * 1024 * 1024;
 
 /**
  * The newest requests to models, byte for byte, in memory alone: what was deleted or forgotten in a chat must not live on in
@@ -58,16 +56,8 @@ export class SentRequests {
   /** Returns at once; packing it goes on beside. */
   keep({ body, ...request }: SentRequest): void {
     const content = Buffer.from(body);
-    const sha256 = createHash("sha256").update(content).digest("hex");
     const packed = pack(content, { level: 1 });
-    const entry: Packed = {
-      ...request,
-      sentAt: this.#now(),
-      bytes: content.length,
-      sha256,
-      packed,
-      size: content.length,
-    };
+    const entry: Packed = { ...request, sentAt: this.#now(), packed, size: content.length };
     this.#kept.push(entry);
     this.#bytes += entry.size;
     void packed.then(
@@ -82,9 +72,10 @@ export class SentRequests {
       (each) => each.sessionKey === sessionKey && each.turnId === turnId && each.iteration === iteration,
     );
     return await Promise.all(
-      found.map(async ({ model, sentAt, bytes, sha256, packed }) => {
-        const body = (await unpack(await packed)).toString("utf8");
-        return { model, sentAt, bytes, sha256, body };
+      found.map(async ({ model, sentAt, packed }) => {
+        const content = await unpack(await packed);
+        const sha256 = createHash("sha256").update(content).digest("hex");
+        return { model, sentAt, bytes: content.length, sha256, body: content.toString("utf8") };
       }),
     );
   }

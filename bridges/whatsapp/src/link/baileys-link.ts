@@ -72,7 +72,7 @@ export class BaileysLink implements WhatsApp {
       });
       return proto.Message.encode(made.message ?? {}).finish();
     } catch (error) {
-      throw new SendFailure(`${messageOf(error)}`, "refused", isPassing(error) ? 5000 : undefined);
+      throw new SendFailure(messageOf(error), "refused", isPassing(error) ? 5000 : undefined);
     }
   }
 
