@@ -1,4 +1,6 @@
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
+import { missingKey } from "./missing-key.js";
 import { type EmailSection, email, emailLabels, emailMeanings } from "./section.js";
 import { emailImports, emailSetUp } from "./set-up.js";
 
@@ -8,6 +10,11 @@ export const emailPlatform: Platform<EmailSection> = {
   section: email,
 
   isPermitted: ({ consentGranted }) => consentGranted,
+
+  lacks(section) {
+    const missing = missingKey(section);
+    return missing === undefined ? undefined : problemSentence("channel_lacks", { name: "email", missing });
+  },
 
   guarded: ["accessTokenFile", "tlsCaFile", "oauth"],
 
