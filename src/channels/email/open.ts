@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { ChannelError } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 import type { OpenedPlatform, PlatformScope } from "../platform.js";
 import type { OAuthLogin, Tokens } from "./auth/tokens.js";
 import { missingKey } from "./missing-key.js";
@@ -14,7 +15,8 @@ export async function openEmail(config: EmailSection, { home, context, log }: Pl
   // Anyone who reads the gateway's log later must see that senders were not checked.
   const noted = config.verifySender === "off" ? [{ key: "channels.email.verifySender", to: "off" }] : [];
   const found = toOptions(config, home, log);
-  if (typeof found === "string") return { off: found, problems: [`channels.email is off: ${found}`], noted };
+  if (typeof found === "string")
+    return { off: found, problems: [statusSentence("channel_is_off", { name: "email", reason: found })], noted };
   const [{ createEmailChannel }, { createTokens }] = await Promise.all([
     import("./email.js"),
     import("./auth/tokens.js"),

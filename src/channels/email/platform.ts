@@ -1,3 +1,4 @@
+import { findingSentence } from "../../util/words/finding-sentences.js";
 import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { missingKey } from "./missing-key.js";
@@ -35,8 +36,8 @@ export const emailPlatform: Platform<EmailSection> = {
             {
               about: "people",
               level: "fail",
-              found: "channels.email.verifySender is off: anybody can write in the name of anybody",
-              todo: 'Set it to "required"',
+              found: findingSentence("sender_unverified", { name: "email" }),
+              todo: findingSentence("sender_unverified_todo"),
             },
           ]
         : [],
