@@ -329,7 +329,7 @@ class App {
     this.#panes.resume();
     this.#chat.session?.resume();
     this.#outbox.resume();
-    this.#chats.refresh();
+    this.#chats.resume();
     void this.#inbox.refresh();
     this.#isConnected = true;
     this.#presence.sayAgain();
