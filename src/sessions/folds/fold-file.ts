@@ -14,7 +14,7 @@ const lf = 0x0a;
 /** Of the form of the file. What is in it changes with the program: its version and a mark of its code are in it too. */
 const formatVersion = 2;
 
-/** What a file says of the program that wrote it. To ask takes as long as to read a short file: once. */
+/** The program, as its files name it: asked once, since that takes longer than to read a short file. */
 const programs = new WeakMap<typeof foldCode, { readonly version: string; readonly code: string }>();
 
 const head = z.object({

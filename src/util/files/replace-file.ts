@@ -50,7 +50,7 @@ async function replace(path: string, data: Data, { mode, sync = true }: ReplaceO
   }
 }
 
-/** The system may have left out some of the mode (umask), and a new file belongs to whoever makes it. */
+/** The system may have left out some of the mode (umask), and a new file belongs to this process's account. */
 async function makeLike(file: FileHandle, old: Stats | undefined, mode = old?.mode): Promise<void> {
   const made = await file.stat();
   if (old !== undefined && process.getuid !== undefined && (made.uid !== old.uid || made.gid !== old.gid))

@@ -361,11 +361,7 @@ export class SessionLogs {
     }
   }
 
-  async #readFile(
-    { key, logBytes: size = 0, flushedSeq }: Session,
-    afterSeq: number,
-    limit: number,
-  ): Promise<LogRange> {
+  async #readFile({ key, logBytes = 0, flushedSeq }: Session, after: number, limit: number): Promise<LogRange> {
     const path = this.#options.pathOf(key);
     const file = await open(path, "r").catch((error: unknown) => {
       if (codeOf(error) === "ENOENT") return undefined;
@@ -373,8 +369,8 @@ export class SessionLogs {
     });
     if (file === undefined) return { events: [], isDamaged: false };
     try {
-      const { events, isDamaged } = await run(file, readRange({ size, sessionKey: key }, afterSeq, limit, flushedSeq));
-      return { events: events.map(deepFreeze), isDamaged };
+      const range = await run(file, readRange({ size: logBytes, sessionKey: key }, after, limit, flushedSeq));
+      return { ...range, events: range.events.map(deepFreeze) };
     } catch (error) {
       throw this.#unusable(key, "read", error);
     } finally {
