@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 const newObjectBytes = 4 * 1024 * 1024;
 
 /** So much of the old objects' room may lie unused between those that are alive. */
-const mostGapBytes = 8 * 1024 * 1024;
+const mostGapBytes = 24 * 1024 * 1024;
 
 /** Hears of each collection of the whole heap: what it registers is alive for nobody. */
 const collections = new FinalizationRegistry((react) => react());

@@ -53,7 +53,8 @@ test("V8 is told to close the gaps between old objects where they are large, and
     keepNewObjectsFew();
     keepHeapSmall();
     const seen = [told];
-    const alive = Array.from({ length: 500_000 }, (_, n) => ({ n, of: [n] }));
+    const alive = Array.from({ length: 1_000_000 }, (_, n) => ({ n, of: [n] }));
+    globalThis.alive = alive;
     for (let at = 0; at < alive.length; at++) if (at % 5 > 2) alive[at] = undefined;
     // What is made meanwhile lives for a while, so that V8 collects old objects too. By rounds, as above.
     const recent = [];
@@ -63,6 +64,7 @@ test("V8 is told to close the gaps between old objects where they are large, and
       seen.push(told);
     };
     await until("--optimize-for-size");
+    globalThis.alive = alive.length = 0;
     await until("--no-optimize-for-size");
     process.stdout.write(JSON.stringify(seen));`;
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program]);
