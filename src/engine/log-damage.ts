@@ -34,16 +34,23 @@ export function lostEvents({ lost }: Pick<LogDamage, "lost">): number {
   return lost.reduce((sum, { from_seq: from, to_seq: to }) => sum + to - from + 1, 0);
 }
 
-/** False once the damaged file was deleted: its owner has seen it. */
-export function isKept({ keptIn }: LogDamage): boolean {
-  return keptIn === undefined || existsSync(keptIn);
+/** Where no damaged file is kept that somebody could delete, it is told for so long. */
+const toldDays = 30;
+
+/** False once its owner has seen it: the damaged file was deleted, or, where there is none, it was told for 30 days. */
+export function isStillTold({ keptIn, at }: LogDamage, now = Date.now()): boolean {
+  return keptIn === undefined ? now < goesAt(at) : existsSync(keptIn);
+}
+
+function goesAt(at: number): number {
+  return at + toldDays * 86_400_000;
 }
 
 /** For `status`, `doctor` and owners. */
 export function damageSentence(sessionKey: string, damage: LogDamage): string {
   const said = { key: sessionKey, time: new Date(damage.at).toISOString(), reason: outcomeOf(damage) };
   return damage.keptIn === undefined
-    ? statusSentence("log_mended", said)
+    ? statusSentence("log_mended", { ...said, date: new Date(goesAt(damage.at)).toISOString().slice(0, 10) })
     : statusSentence("log_kept", { ...said, file: damage.keptIn });
 }
 

@@ -4,6 +4,7 @@ import type { Logger } from "../../log.js";
 import { statusSentence } from "../../util/words/status-sentences.js";
 import type { OpenedPlatform, PlatformScope } from "../platform.js";
 import type { OAuthLogin, Tokens } from "./auth/tokens.js";
+import { missingKey } from "./missing-key.js";
 import type { EmailOptions } from "./options.js";
 import type { EmailSection } from "./section.js";
 
@@ -53,14 +54,12 @@ type FoundOptions = EmailOptions & { readonly login: OAuthLogin | undefined };
 function toOptions(config: EmailSection, home: string, log: Logger): FoundOptions | string {
   const { consentGranted, oauth, imapHost, smtpHost, imapUsername, imapPassword, accessToken } = config;
   if (!consentGranted) return "consentGranted is false: set it to true to let this mailbox be read";
-  if (imapHost === undefined || imapUsername === undefined) return "imapHost and imapUsername are needed";
-  if (smtpHost === undefined) return "smtpHost is needed";
+  const missing = missingKey(config);
+  if (missing !== undefined || imapHost === undefined || imapUsername === undefined || smtpHost === undefined)
+    return `it has no ${missing}`;
   const fromAddress = config.fromAddress ?? imapUsername.toLowerCase();
-  if (!fromAddress.includes("@")) return "fromAddress is needed, as imapUsername is not an address";
   const login = toLogin(oauth);
-  if (typeof login === "string") return login;
   const hasToken = login !== undefined || accessToken !== undefined || config.accessTokenFile !== undefined;
-  if (imapPassword === undefined && !hasToken) return "imapPassword, oauth, accessToken or accessTokenFile is needed";
   const inHome = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(home, path);
   const { verifySender, session, pollIntervalSeconds, markSeen, hourlyPerSender, authservId } = config;
@@ -92,13 +91,7 @@ function toOptions(config: EmailSection, home: string, log: Logger): FoundOption
   };
 }
 
-function toLogin({
-  tokenUrl,
-  clientId,
-  refreshToken,
-  ...more
-}: EmailSection["oauth"]): OAuthLogin | string | undefined {
-  if (refreshToken === undefined) return undefined;
-  if (tokenUrl === undefined || clientId === undefined) return "oauth.tokenUrl and oauth.clientId are needed";
+function toLogin({ tokenUrl, clientId, refreshToken, ...more }: EmailSection["oauth"]): OAuthLogin | undefined {
+  if (refreshToken === undefined || tokenUrl === undefined || clientId === undefined) return undefined;
   return { ...more, tokenUrl, clientId, refreshToken };
 }

@@ -1,5 +1,7 @@
 import { findingSentence } from "../../util/words/finding-sentences.js";
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
+import { missingKey } from "./missing-key.js";
 import { type EmailSection, email, emailLabels, emailMeanings } from "./section.js";
 import { emailImports, emailSetUp } from "./set-up.js";
 
@@ -9,6 +11,11 @@ export const emailPlatform: Platform<EmailSection> = {
   section: email,
 
   isPermitted: ({ consentGranted }) => consentGranted,
+
+  lacks(section) {
+    const missing = missingKey(section);
+    return missing === undefined ? undefined : problemSentence("channel_lacks", { name: "email", missing });
+  },
 
   guarded: ["accessTokenFile", "tlsCaFile", "oauth"],
 

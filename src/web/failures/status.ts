@@ -56,7 +56,7 @@ export const statusInChinese: Readonly<Record<StatusCode, string>> = {
   stuck_retries: "在等待，因为它的第一条消息失败了，正在重试",
   stuck_waits: "在排队等待",
 
-  log_mended: "{key} 的记录曾损坏，已经修复（发现于 {time}）。{reason}对话继续进行。",
+  log_mended: "{key} 的记录曾损坏，已经修复（发现于 {time}）。{reason}对话继续进行。这条消息将于 {date} 消失。",
   log_kept:
     "{key} 的记录曾损坏，已经修复（发现于 {time}）。{reason}对话继续进行。损坏的文件保存为 {file}；删除它后，这条消息会消失。",
   all_restored: "全部内容都已恢复。",
