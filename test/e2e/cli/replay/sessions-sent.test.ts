@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
-import { runMaxclaw } from "../../support/worlds/daemon.js";
-import { openAIConfig, startGateway } from "../../support/worlds/gateway.js";
+import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
+import { runMaxclaw } from "../../../support/worlds/daemon.js";
+import { openAIConfig, startGateway } from "../../../support/worlds/gateway.js";
 
 const secret = "correct-horse-battery";
 
