@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { findingSentences } from "../../../src/util/words/finding-sentences.js";
 import { problemSentences } from "../../../src/util/words/problem-sentences.js";
-import { statusSentences } from "../../../src/util/words/status-sentences.js";
-import { statusInChinese } from "../../../src/web/failures/status.js";
 import { readerOf, type Sentences, withValues } from "../../../src/util/words/sentences.js";
+import { statusSentences } from "../../../src/util/words/status-sentences.js";
 import { findingInChinese, findingsInChinese } from "../../../src/web/failures/findings.js";
 import { problemsInChinese } from "../../../src/web/failures/problems.js";
 import { loadFindingWords, loadOwnWords, problemText } from "../../../src/web/failures/said.js";
+import { statusInChinese } from "../../../src/web/failures/status.js";
 import { projectFile } from "../../support/project.js";
 
 const catalogues: Readonly<Record<string, readonly [english: Sentences, chinese: Sentences]>> = {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { damageSentence, isStillTold } from "../../../src/engine/log-damage.js";
-import { tempFolder } from "../../support/engine/engine-kit.js";
+import { damageSentence, isStillTold } from "../../../../src/engine/log-damage.js";
+import { tempFolder } from "../../../support/engine/engine-kit.js";
 
 const found = { file: "x.events.jsonl", restored: 0, eventId: "evt_1", isTold: true };
 
