@@ -224,7 +224,7 @@ class Attempt implements OpenSocket {
   #errorOf(error: unknown): ChannelError {
     if (error instanceof ChannelError) return error;
     const why = whyUnreached(error) ?? messageOf(error).replaceAll(/wss?:\/\/\S+/g, "its address");
-    return new ChannelError(statusSentence("unreachable", { title: this.#options.title, reason: why }), {
+    return new ChannelError(statusSentence("unreachable", { title: atBegin(this.#options.title), reason: why }), {
       retryable: true,
     });
   }
@@ -232,7 +232,12 @@ class Attempt implements OpenSocket {
 
 function refusal(title: string, status: number): ChannelError {
   const isRefused = status === 401 || status === 403;
-  return new ChannelError(`${title} refused the connection (${status}).`, { retryable: !isRefused });
+  return new ChannelError(`${atBegin(title)} refused the connection (${status}).`, { retryable: !isRefused });
+}
+
+/** The name where a sentence begins. */
+function atBegin(title: string): string {
+  return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
 function toBuffer(data: Buffer | ArrayBuffer | Buffer[]): Buffer {
