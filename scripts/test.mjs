@@ -46,9 +46,8 @@ function testFiles(isFast) {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .sort();
   const longest = JSON.parse(readFileSync(orderFile, "utf8"));
-  // A gateway's tests gain more from a process that they share: only the very longest keep their own.
-  const isLong = (file, at) => at < 14 || file.startsWith(join("dist", "test", "unit"));
-  const alone = longest.filter(isLong);
+  // A gateway's tests gain more from a process that they share, however long they take.
+  const alone = longest.filter((file) => file.startsWith(join("dist", "test", "unit")));
   const isMeant = (file) => !isFast || !file.startsWith(join("dist", "test", "e2e"));
   const meant = (list) => list.filter(isMeant);
   const place = (file) => (longest.includes(file) ? longest.indexOf(file) : longest.length);
