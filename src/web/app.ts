@@ -1,4 +1,4 @@
-import type { SearchHit } from "../client/client.js";
+import type { Client, SearchHit } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
 import { loadChoices } from "./commands/choices.js";
@@ -98,7 +98,7 @@ class App {
     this.#http = createGatewayHttp(this.#api);
     this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => this.#leaving.begin(), onFailure });
     this.#connection = new Connection(this.#http, store, {
-      onOpen: () => this.#onOpen(),
+      onOpen: (client) => this.#onOpen(client),
       onUnauthorized: onFailure,
       onChatsChanged: () => this.#chats.refreshSoon(),
       onInboxChanged: () => this.#inbox.refreshSoon(),
@@ -325,15 +325,15 @@ class App {
     if (client !== undefined && this.#chat.session?.key !== key) this.#chat.open(key, client);
   }
 
-  #onOpen(): void {
+  #onOpen(client: Client): void {
     this.#panes.resume();
     this.#chat.session?.resume();
     this.#outbox.resume();
-    this.#chats.refresh();
+    this.#chats.resume();
     void this.#inbox.refresh();
     this.#isConnected = true;
     this.#presence.sayAgain();
-    this.#onDevice.begin();
+    this.#onDevice.begin(client);
   }
 
   async #letIn(code: string): Promise<void> {

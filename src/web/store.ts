@@ -13,6 +13,8 @@ export interface Known {
   readonly status: StatusView | undefined;
   /** What waits for a person; `undefined` before it is read. */
   readonly inbox: InboxList | undefined;
+  /** The chat that was deleted last, here or elsewhere. */
+  readonly deleted: { readonly key: string } | undefined;
   /** When the next attempt to connect starts (Unix ms); `undefined` while there is a connection. */
   readonly nextAttemptAt: number | undefined;
 }
@@ -30,6 +32,7 @@ export class Store {
     chats: { entries: [], total: 0 },
     status: undefined,
     inbox: undefined,
+    deleted: undefined,
     nextAttemptAt: undefined,
   };
   readonly #watchers: Watcher[] = [];

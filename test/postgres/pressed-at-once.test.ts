@@ -62,6 +62,22 @@ describe("two gateways on one Postgres, pressed at the same moment", { timeout: 
     assert.equal(model.requests.length, 4);
   });
 
+  test("of turns that begin at the same moment at both no more are let in than a budget has room for", async () => {
+    await using model = await startFakeOpenAI({ answer: () => ({ text: "ok" }) });
+    const cluster = await world.cluster();
+    const more = { budgets: { day: { turns: 4 } } };
+    await using a = await startNode(cluster, model.apiBase, more);
+    await using b = await startNode(cluster, model.apiBase, more);
+    const asked = Array.from({ length: 10 }, (_, n) =>
+      (n % 2 === 0 ? a : b).ask(`number ${n}`, { key: `webui:t${n}` }),
+    );
+    const ends = (await Promise.all(asked)).map(({ end }) => end);
+    assert.deepEqual(ends.filter((end) => end === "complete").length, 4, ends.join(" "));
+    assert.equal(model.requests.length, 4);
+    // What was refused counts for nothing, on either node.
+    await until("both say the same", () => [a, b].every(({ gateway }) => gateway.api.usage(1).days[0]?.turns === 4));
+  });
+
   test("/undo at both leaves out two turns and not one, and both nodes read the chat alike", async () => {
     await using model = await startFakeOpenAI({
       answer: ({ userText }) => ({ text: `re: ${userText.split("\n").at(-1)}` }),

@@ -9,7 +9,7 @@ import { Unauthorized } from "./api.js";
 import type { GatewayHttp } from "./gateway-http.js";
 
 interface ConnectionListeners {
-  onOpen(): void;
+  onOpen(client: Client): void;
   onUnauthorized(error: Unauthorized): void;
   /** Something has happened in one of the chats, be it open or not. */
   onChatsChanged(): void;
@@ -57,7 +57,7 @@ export class Connection {
     client.onOpen(() => {
       wasOpen = true;
       this.#store.put({ nextAttemptAt: undefined });
-      this.#listeners.onOpen();
+      this.#listeners.onOpen(client);
       this.readStatus().catch(() => undefined);
     });
     client.onClose(({ retryInMs }) => {
@@ -94,6 +94,8 @@ export class Connection {
     const { onChatsChanged, onInboxChanged, onSetting } = this.#listeners;
     const ofChats = (event: GatewayEvent): void => {
       if (listEvents.includes(event.type)) onChatsChanged();
+      if (event.type === "session_state_changed" && event.payload.to === "deleted")
+        this.#store.put({ deleted: { key: event.session_key } });
       if (inboxEvents.includes(event.type) && !isOnItsWay(event)) onInboxChanged();
     };
     client.subscribe<EventType>("*", ofChats, { types: [...listEvents, ...inboxEvents] });

@@ -1,3 +1,4 @@
+import type { Client } from "../../client/client.js";
 import { createNewVersion } from "../frame/new-version.js";
 import { PageWorker } from "../frame/page-worker.js";
 import type { Api } from "../gateway/api.js";
@@ -31,8 +32,8 @@ export class OnDevice {
   }
 
   /** There is a connection, so somebody is signed in. */
-  begin(): void {
-    this.#seen.begin();
+  begin(client: Client): void {
+    this.#seen.begin(client);
     void this.#worker.keep();
     // What has changed meanwhile is seen in the inbox, where it is turned on.
     renewPush(this.#api).catch(() => undefined);

@@ -1,4 +1,6 @@
+import type { Client } from "../../client/client.js";
 import type { SessionListView } from "../panes/chats/session-list.js";
+import { lastSequenceOf } from "../session/session.js";
 import type { SessionState, ViewState } from "../session/view-state.js";
 import type { Known, Store } from "../store.js";
 import { SeenDatabase } from "./seen-database.js";
@@ -26,6 +28,8 @@ export class SeenChats {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #unwritten: ViewState | undefined;
   #shown: (Kept<ViewState> & { readonly key: string }) | undefined;
+  /** Asked about what was kept, once there is another list of chats than this. */
+  #check: { readonly before: SessionListView; readonly client: Client } | undefined;
 
   /** `onShown` gets when it was kept (Unix ms) that is shown, or undefined once it is no longer. */
   constructor(store: Store, onShown: (at: number | undefined) => void) {
@@ -35,6 +39,9 @@ export class SeenChats {
       if (this.#writer.isOff) return;
       if (known.nextAttemptAt === undefined) this.#keep(known);
       else void this.#show(known).catch(() => undefined);
+    });
+    store.watch(["deleted"], ({ deleted }) => {
+      if (deleted !== undefined) this.forget(deleted.key);
     });
     window.addEventListener("pagehide", () => void this.#write());
   }
@@ -51,18 +58,30 @@ export class SeenChats {
     await this.#writer.clear();
   }
 
-  /** Somebody is signed in. */
-  begin(): void {
+  /** Somebody is signed in. What was deleted meanwhile goes from here, too. */
+  begin(client: Client): void {
     this.#writer.begin();
+    this.#check = { before: this.#store.known.chats, client };
     this.#shown = undefined;
     this.#onShown(undefined);
   }
 
   #keep({ session, chats }: Pick<Known, "session" | "chats">): void {
-    const isWhole = session !== undefined && !session.isLoading && session.view.items.length > 0;
+    if (this.#check !== undefined && chats !== this.#check.before) {
+      void this.#forgetDeleted(chats, this.#check.client).catch(() => undefined);
+      this.#check = undefined;
+    }
+    const isWhole = session !== undefined && !session.isLoading && session.view.lastSequence > 0;
     if (isWhole && session.view !== this.#shown?.value) this.#unwritten = session.view;
     if (this.#unwritten === undefined && chats.entries.length === 0) return;
     this.#timer ??= setTimeout(() => void this.#write(), pauseMs);
+  }
+
+  /** A chat that is not listed may be archived, or one of many. */
+  async #forgetDeleted({ entries }: SessionListView, client: Client): Promise<void> {
+    const listed = new Set(entries.map(({ key }) => key));
+    for (const key of (await (await this.#open())?.chatKeys()) ?? [])
+      if (!listed.has(key) && (await lastSequenceOf(client, key)) === undefined) this.forget(key);
   }
 
   async #write(): Promise<void> {

@@ -35,6 +35,10 @@ export class SeenDatabase {
     return this.#database.get("chats", key);
   }
 
+  chatKeys(): Promise<readonly string[]> {
+    return this.#database.getAllKeys("chats");
+  }
+
   /** What was kept longest ago makes room. */
   async putChat(chat: KeptChat): Promise<void> {
     const transaction = this.#database.transaction("chats", "readwrite");

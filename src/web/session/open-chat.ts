@@ -28,6 +28,9 @@ export class OpenChat {
     this.#store = store;
     this.#outbox = outbox;
     this.#listeners = listeners;
+    store.watch(["deleted"], ({ deleted }) => {
+      if (deleted?.key === this.#session?.key) this.#session?.end();
+    });
   }
 
   /** Absent before the first `open` and after `leave`. */
@@ -54,6 +57,7 @@ export class OpenChat {
         this.#freshKeys.delete(event.session_key);
         this.#listeners.onLive(event);
       },
+      onGone: () => this.#store.put({ deleted: { key } }),
       onFailure: this.#listeners.onFailure,
     });
     for (const message of this.#early.splice(0)) this.#outbox.send(key, message);

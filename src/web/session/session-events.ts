@@ -1,6 +1,7 @@
 import type { GatewayEvent } from "../../events/event.js";
 import { applyEvents } from "./view-model.js";
 import { emptyView, type ViewState } from "./view-state.js";
+import { noticeWords } from "./words.js";
 
 /** The events of a session as far as they are loaded, and the view that they make. */
 export class SessionEvents {
@@ -45,6 +46,15 @@ export class SessionEvents {
     const isEnd = event.type.startsWith("turn_execution_") && event.type !== "turn_execution_start";
     if (isEnd) this.#log = this.#log.filter(({ seq }) => seq !== null);
     this.#waiting.push(event);
+  }
+
+  /** The session is deleted: that is all that is left to say. */
+  end(): void {
+    this.replace([]);
+    const at = new Date().toISOString();
+    const said = { key: "notice:deleted", at, seq: undefined, turnId: undefined, detail: undefined };
+    const text = noticeWords.t("deleted");
+    this.#view = { ...this.#view, items: [{ ...said, kind: "notice", tone: "warning", text }] };
   }
 
   settle(): void {

@@ -19,6 +19,8 @@ interface SessionOptions {
   onChange(): void;
   /** Each event that is new to the reader, not those of the past. */
   onLive(event: GatewayEvent): void;
+  /** Somebody has deleted it while the connection was away. */
+  onGone(): void;
   onFailure(error: unknown): void;
 }
 
@@ -111,6 +113,18 @@ export class Session {
   /** The connection is back. */
   resume(): void {
     this.#loadOnce();
+    if (this.#unsubscribe !== undefined) void this.#findEnd();
+  }
+
+  /** Somebody has deleted it: nothing of it stays, and what is written next begins it again. */
+  end(): void {
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
+    this.#isKnown = false;
+    this.#oldest = 0;
+    this.#children.close();
+    this.#events.end();
+    this.#changed();
   }
 
   /** What waits to be sent is another. */
@@ -148,6 +162,13 @@ export class Session {
       void this.#loading.then(() => this.#whileLoading(() => this.#load()));
     };
     this.#unsubscribe = this.#options.client.subscribe(this.key, onEvent, { fromSequence, onRewind });
+  }
+
+  async #findEnd(): Promise<void> {
+    const { client, onGone } = this.#options;
+    // The next connection looks again.
+    const isGone = (await lastSequenceOf(client, this.key).catch(() => 0)) === undefined;
+    if (isGone && !this.#isClosed) onGone();
   }
 
   #loadOnce(): void {
@@ -210,12 +231,14 @@ export class Session {
   async #create(): Promise<void> {
     await this.#options.client.openSession({ sessionKey: this.key });
     this.#isKnown = true;
-    if (!this.#isClosed && this.#unsubscribe === undefined) this.#follow(0);
+    if (this.#isClosed || this.#unsubscribe !== undefined) return;
+    this.#events.replace([]);
+    this.#follow(0);
   }
 }
 
 /** `undefined`: the gateway does not know the session. */
-async function lastSequenceOf(client: Client, key: string): Promise<number | undefined> {
+export async function lastSequenceOf(client: Client, key: string): Promise<number | undefined> {
   try {
     return (await client.sessionStatus(key)).lastSequence;
   } catch (error) {

@@ -18,7 +18,7 @@ interface Session {
   own: number;
 }
 
-/** What is told of a deletion of which only the outcome was seen. */
+/** What is told about a deletion of which only the outcome was seen. */
 const unseen = { from: "active", to: "deleted", reason: "client" };
 const unknownNode = "unknown";
 

@@ -29,13 +29,14 @@ const pauseMs = 1000;
 export class Chats {
   readonly #options: ChatsOptions;
   readonly #pane: SessionsPane;
+  readonly #search: SearchBox;
   #limit = step;
   #isArchived = false;
   #isDue = false;
 
   constructor(options: ChatsOptions) {
     this.#options = options;
-    const search = new SearchBox({
+    this.#search = new SearchBox({
       client: options.client,
       openHit: options.openHit,
       onToggle: (isSearching) => {
@@ -59,7 +60,7 @@ export class Chats {
         this.refresh();
       },
     };
-    this.#pane = new SessionsPane(actions, search);
+    this.#pane = new SessionsPane(actions, this.#search);
     options.store.watch(["chats", "current"], ({ chats: { entries, total }, current = "" }) => {
       const hasMore = total > entries.length && this.#limit < maxLimit;
       this.#pane.show({ entries, current, hasMore, isArchived: this.#isArchived });
@@ -89,6 +90,12 @@ export class Chats {
   /** Shows none until the list is read again. */
   clear(): void {
     this.#options.store.put({ chats: { entries: [], total: 0 } });
+  }
+
+  /** The gateway is there again. */
+  resume(): void {
+    this.refresh();
+    this.#search.resume();
   }
 
   refresh(): void {

@@ -13,6 +13,8 @@ interface SearchActions {
 }
 
 const pauseMs = 200;
+/** Until the gateway has read more of the older chats. */
+const againMs = 1000;
 const limit = 50;
 
 /** Searches everything that was ever said, on every channel. */
@@ -32,6 +34,10 @@ export class SearchBox {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** An answer that comes after a later question is not shown. */
   #asked = 0;
+  /** What is looked for once the gateway is there again. */
+  #owed: string | undefined;
+  /** What is in the list. */
+  #shown = "[]";
 
   constructor(actions: SearchActions) {
     this.#actions = actions;
@@ -40,29 +46,47 @@ export class SearchBox {
     this.#input.addEventListener("input", () => this.#onInput());
   }
 
+  /** The gateway is there again. */
+  resume(): void {
+    if (this.#owed !== undefined) void this.#search(this.#owed);
+  }
+
   #onInput(): void {
     clearTimeout(this.#timer);
     this.#asked += 1;
+    this.#owed = undefined;
     const query = this.#input.value.trim();
     this.results.hidden = query === "";
     this.#actions.onToggle(query !== "");
-    if (query === "") this.#list.replaceChildren();
+    if (query === "") this.#show([]);
     else this.#timer = setTimeout(() => void this.#search(query), pauseMs);
   }
 
   async #search(query: string): Promise<void> {
     this.#asked += 1;
     const mine = this.#asked;
+    this.#owed = query;
+    if (this.#list.childElementCount === 0) setText(this.#note, chatsWords.t("searching"));
     try {
       const page = await this.#actions.client()?.searchSessions({ query, limit });
       if (mine !== this.#asked || page === undefined) return;
-      this.#list.replaceChildren(...page.hits.map((hit) => this.#row(hit)));
+      this.#owed = undefined;
+      this.#show(page.hits);
       setText(this.#note, noteOf(page));
+      if (!page.isComplete) this.#timer = setTimeout(() => void this.#search(query), againMs);
     } catch (error) {
       if (mine !== this.#asked) return;
-      this.#list.replaceChildren();
+      this.#show([]);
       setText(this.#note, sentenceOf(error));
     }
+  }
+
+  /** What is there already stays as it is, with the focus that may be on it. */
+  #show(hits: readonly SearchHit[]): void {
+    const now = JSON.stringify(hits);
+    if (now === this.#shown) return;
+    this.#shown = now;
+    this.#list.replaceChildren(...hits.map((hit) => this.#row(hit)));
   }
 
   #row(hit: SearchHit): HTMLElement {

@@ -45,6 +45,44 @@ describe("the list of chats on the web page", { timeout: 120_000, skip: withoutC
     }),
   );
 
+  pageTest("looks for what was typed before the gateway was there", () =>
+    onPage(async (page) => {
+      let release = (): void => undefined;
+      const there = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await page.route("**/api/status", async (route) => {
+        await there;
+        await route.continue();
+      });
+      await page.reload();
+      await page.getByLabel("Search all chats").fill('"question 17"');
+      await page.getByText("Searching …").waitFor();
+      release();
+      await page.locator(".hits .session", { hasText: "Question 17" }).first().waitFor();
+      assert.equal(await page.getByText("Searching …").count(), 0);
+    }),
+  );
+
+  pageTest("looks again while older chats are still being read", () =>
+    onPage(async (page) => {
+      let searches = 0;
+      await page.routeWebSocket(/\/ws$/, (socket) => {
+        const server = socket.connectToServer();
+        server.onMessage((text) => {
+          const isSearch = /"hits":\[/.test(String(text));
+          searches += isSearch ? 1 : 0;
+          socket.send(isSearch && searches === 1 ? asIfStillReading(String(text)) : text);
+        });
+      });
+      await page.reload();
+      await page.getByLabel("Search all chats").fill('"question 17"');
+      await page.getByText("Older chats are still being read.").waitFor();
+      await page.locator(".hits .session", { hasText: "Question 17" }).first().waitFor();
+      assert.equal(searches, 2);
+    }),
+  );
+
   pageTest("speaks the language that the reader chooses, also after a reload", () =>
     onPage(async (page) => {
       await page.getByRole("button", { name: "中文" }).click();
@@ -106,6 +144,15 @@ describe("the list of chats on the web page", { timeout: 120_000, skip: withoutC
     }),
   );
 });
+
+/** The gateway's answer, had it not read any chat yet. */
+function asIfStillReading(text: string): string {
+  const frame: { response: { data: object } } = JSON.parse(text);
+  return JSON.stringify({
+    ...frame,
+    response: { ...frame.response, data: { ...frame.response.data, hits: [], is_complete: false } },
+  });
+}
 
 function row(page: Page, text: string): Locator {
   return page.locator(".session-groups .session", { hasText: text });
