@@ -93,7 +93,9 @@ async function keeps(page: Page, keys: readonly string[]): Promise<void> {
 /** Of the chats that the browser has kept. To open a database that is not there yet would make it. */
 async function keptKeys(page: Page): Promise<readonly string[]> {
   const name = "maxclaw seen /";
-  if (!(await page.evaluate<boolean>(`indexedDB.databases().then((all) => all.some(({ name }) => name === "${name}"))`)))
+  if (
+    !(await page.evaluate<boolean>(`indexedDB.databases().then((all) => all.some(({ name }) => name === "${name}"))`))
+  )
     return [];
   return await page.evaluate<readonly string[]>(`new Promise((resolve, reject) => {
     const opening = indexedDB.open("${name}");
