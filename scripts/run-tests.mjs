@@ -6,7 +6,8 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { SecondTries } from "./second-tries.mjs";
 
-process.execArgv.push(`--import=${new URL("name-test-file.mjs", import.meta.url)}`);
+for (const name of ["name-test-file.mjs", "forget-promises.mjs"])
+  process.execArgv.push(`--import=${new URL(name, import.meta.url)}`);
 const [atOnce, ...files] = process.argv.slice(2);
 /** Of one file; a newer Node holds each test to `--test-timeout` beside it. */
 const limitMs = 480_000;

@@ -240,7 +240,7 @@ const table: readonly Row[] = [
       "client/**",
       "channels/formatting/bounded-lexer",
       "util/text/visible",
-      "util/words/problem-sentences",
+      "util/words/**",
       "events/inbox-events",
     ],
     types: ["events/**"],

@@ -8,6 +8,7 @@ import { DailyBudgets, withoutTurns } from "./daily.js";
 import { type Amount, type BudgetLimits, findExceeded, type Limits, type Measured } from "./limits.js";
 import { measureSession, OpenTurnBudget } from "./open-turn-budget.js";
 import { detailDays, reportUsage, type UsageReport, type UsageRow } from "./report.js";
+import type { SharedTurns } from "./shared-turns.js";
 import type { Conversation, TurnAccount, TurnBudget } from "./turn-budget.js";
 
 /** For what a model is asked without anybody's wish: it counts for the day alone. */
@@ -36,6 +37,8 @@ export interface BudgetsOptions {
   /** Jobs with limits of their own, instead of `limits.job`. */
   readonly jobs?: Readonly<Record<string, Limits>>;
   readonly records: Pick<Records, "get" | "list" | "delete">;
+  /** Where several nodes let turns in. */
+  readonly shared?: SharedTurns | undefined;
   readonly calendar: Calendar;
   readonly log: Logger;
   readonly now?: () => number;
@@ -60,19 +63,21 @@ class CountedBudgets implements Budgets {
   readonly calendar: Calendar;
   readonly background: BackgroundBudget;
   readonly #records: BudgetsOptions["records"];
+  readonly #shared: SharedTurns | undefined;
   readonly #log: Logger;
   readonly #now: () => number;
   readonly #daily: DailyBudgets;
   #prunedOn = "";
 
-  constructor({ records, calendar, log, now = Date.now, jobs = {}, ...options }: BudgetsOptions) {
+  constructor({ records, shared, calendar, log, now = Date.now, jobs = {}, ...options }: BudgetsOptions) {
     this.limits = onlyBounded(options.limits);
     this.calendar = calendar;
     this.#records = records;
+    this.#shared = shared;
     this.#log = log;
     this.#now = now;
     const today = (): string => calendar.dayOf(now());
-    this.#daily = new DailyBudgets(this.limits, jobs, records, today);
+    this.#daily = new DailyBudgets(this.limits, jobs, records, today, shared);
     this.background = {
       mayAsk: () => findExceeded(this.#daily.measure(nobody).map(withoutTurns), oneToken) === undefined,
       countsOf: (use) => useCounts(use, today(), nobody),
@@ -115,7 +120,9 @@ class CountedBudgets implements Budgets {
       const isDetail = counter?.of === "sender" || counter?.of === "job";
       return counter !== undefined && counter.day < (isDetail ? oldestDetail : oldest);
     });
-    Promise.all(old.map(({ id }) => this.#records.delete(id))).catch((error: unknown) => {
+    // A clock may be behind, and zones differ.
+    const shared = this.#shared?.prune(this.calendar.daysBefore(this.#now(), 3).at(-1) ?? "");
+    Promise.all([shared, ...old.map(({ id }) => this.#records.delete(id))]).catch((error: unknown) => {
       this.#log.warn(`Old counters of usage could not be removed: ${messageOf(error)}`);
     });
   }

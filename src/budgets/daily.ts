@@ -1,11 +1,21 @@
 import type { Records } from "../engine/engine.js";
 import { type Account, amountOf, counterId, readCounter } from "./counters.js";
-import { type Amount, type BudgetLimits, type Limits, type Measured, nothing, plus } from "./limits.js";
+import { type Amount, type BudgetLimits, type Exceeded, type Limits, type Measured, nothing, plus } from "./limits.js";
+import type { SharedTurns } from "./shared-turns.js";
 
 /** A budget for a day, and the record that counts it. */
 interface Daily extends Measured {
   readonly id: string;
 }
+
+/** Whether all nodes have let a turn in. */
+interface LetIn {
+  readonly exceeded?: Exceeded;
+  /** No turn has begun. */
+  giveBack(): void;
+}
+
+const alone: LetIn = { giveBack: () => {} };
 
 /** The budgets that last a day: of all, of a sender, of a job. */
 export class DailyBudgets {
@@ -13,6 +23,8 @@ export class DailyBudgets {
   /** Of jobs that have limits of their own. */
   readonly #jobs: Readonly<Record<string, Limits>>;
   readonly #records: Pick<Records, "get">;
+  /** Where other nodes let turns in as well. */
+  readonly #shared: SharedTurns | undefined;
   /** The day, as counters name it. */
   readonly today: () => string;
   /** What turns were let in with and is not yet counted, by counter. */
@@ -23,11 +35,13 @@ export class DailyBudgets {
     jobs: Readonly<Record<string, Limits>>,
     records: Pick<Records, "get">,
     today: () => string,
+    shared?: SharedTurns,
   ) {
     this.#limits = limits;
     this.#jobs = jobs;
     this.#records = records;
     this.today = today;
+    this.#shared = shared;
   }
 
   /** The budgets that this account meets today, with what was used of each. */
@@ -58,6 +72,25 @@ export class DailyBudgets {
         else this.#held.delete(id);
       }
     };
+  }
+
+  /** Lets a turn in on all nodes, or in none of its budgets: then the first that leaves no room for it. */
+  async letIn(account: Account, messageId: string): Promise<LetIn> {
+    const shared = this.#shared;
+    if (shared === undefined) return alone;
+    const ids: string[] = [];
+    const giveBack = (): void => shared.giveBack(ids.splice(0), messageId);
+    for (const { id, scope, limits, subject, period } of this.measure(account)) {
+      const { turns: limit } = limits;
+      if (limit === undefined) continue;
+      const { turns: counted } = readCounter(this.#records, id);
+      if (await shared.letIn(id, messageId, limit, counted)) ids.push(id);
+      else {
+        giveBack();
+        return { ...alone, exceeded: { scope, unit: "turns", limit, used: limit, needed: 1, subject, period } };
+      }
+    }
+    return { giveBack };
   }
 
   #measureOne(scope: "sender" | "job" | "day", day: string, name?: string): readonly Daily[] {

@@ -24,6 +24,7 @@ export class OpenTurnBudget implements TurnBudget {
   /** Of answers that were cut, beyond what their providers had told. */
   #guess: Amount = nothing;
   #releaseTurn = (): void => {};
+  #giveBack = (): void => {};
   #releaseCall = (): void => {};
 
   constructor(limits: BudgetLimits, daily: DailyBudgets, account: TurnAccount) {
@@ -33,11 +34,16 @@ export class OpenTurnBudget implements TurnBudget {
     this.needsEstimate = counts({ ...limits, job: daily.limitsOfJob(account.job) }, "tokens", "usd");
   }
 
-  begin(): Exceeded | undefined {
+  async begin(messageId: string): Promise<Exceeded | undefined> {
     const amount = { ...nothing, turns: 1 };
     const exceeded = findExceeded(this.#measureOthers(), amount);
-    if (exceeded === undefined) this.#releaseTurn = this.#daily.hold(this.#account, amount);
-    return exceeded;
+    if (exceeded !== undefined) return exceeded;
+    const release = this.#daily.hold(this.#account, amount);
+    this.#releaseTurn = release;
+    const letIn = await this.#daily.letIn(this.#account, messageId);
+    this.#giveBack = letIn.giveBack;
+    if (letIn.exceeded !== undefined) release();
+    return letIn.exceeded;
   }
 
   admit(need: Need, turn: TurnUsage): Exceeded | undefined {
@@ -51,7 +57,10 @@ export class OpenTurnBudget implements TurnBudget {
   }
 
   counts(drafts: readonly EventDraft[]): readonly Count[] {
-    if (drafts.some(({ type }) => type === "user_message")) this.#releaseTurn();
+    if (drafts.some(({ type }) => type === "user_message")) {
+      this.#releaseTurn();
+      this.#giveBack = () => {};
+    }
     if (drafts.some(({ type }) => type === "assistant_message")) this.#releaseCall();
     return countsOf(drafts, this.#daily.today(), this.#account);
   }
@@ -62,6 +71,7 @@ export class OpenTurnBudget implements TurnBudget {
   }
 
   [Symbol.dispose](): void {
+    this.#giveBack();
     this.#releaseTurn();
     this.#releaseCall();
   }

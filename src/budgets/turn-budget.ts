@@ -33,8 +33,12 @@ export interface Need {
 export interface TurnBudget extends Disposable {
   /** Whether anything has to be known about a call before it is made. */
   readonly needsEstimate: boolean;
-  /** Lets the turn in; or the first limit that leaves no room for it. To be called once, before all else. */
-  begin(): Exceeded | undefined;
+  /**
+   * Lets the turn of this message in; or the first limit that leaves no room for it. To be called once, before all else.
+   *
+   * @throws {EngineError} where several nodes let turns in: `persistence`, `closed`
+   */
+  begin(messageId: string): Promise<Exceeded | undefined>;
   /** Lets a model call in; or the first limit that leaves no room for it. */
   admit(need: Need, turn: TurnUsage): Exceeded | undefined;
   /** What goes into the counters together with these events. */

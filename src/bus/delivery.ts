@@ -7,6 +7,7 @@ import type { SessionLives } from "../events/session-lives.js";
 import type { Logger } from "../log.js";
 import { backoffMs } from "../util/async/backoff.js";
 import { sleep } from "../util/async/sleep.js";
+import { statusSentence } from "../util/words/status-sentences.js";
 import type { OutboundMessage } from "./messages.js";
 import { type GrowingSender, type Previews, replacePreview } from "./previews.js";
 import { refusedFile } from "./refused-file.js";
@@ -103,7 +104,7 @@ export async function deliverOutbound(options: DeliveryOptions, signal: AbortSig
  */
 async function keepForChannel(delivery: Delivery<"outbound">, signal: AbortSignal): Promise<void> {
   const { channel } = delivery.work.body;
-  const reason = `The channel ${channel} is not configured any more, or is off.`;
+  const reason = statusSentence("channel_gone", { name: channel });
   if (Date.now() - delivery.work.acceptedAt < keepForChannelMs) {
     await sleep(parkMs, signal).catch(() => undefined);
     return await delivery.release();

@@ -2,6 +2,8 @@ import type { z } from "zod";
 import type { Shape } from "../bus/replies.js";
 import { ChannelError } from "../errors.js";
 import { whatToAdd } from "../util/packages/missing.js";
+import { findingSentence } from "../util/words/finding-sentences.js";
+import { statusSentence } from "../util/words/status-sentences.js";
 import { discordPlatform } from "./discord/platform.js";
 import { emailPlatform } from "./email/platform.js";
 import { feishuPlatform } from "./feishu/platform.js";
@@ -151,8 +153,8 @@ function openToAll<Section extends CommonSection>(
     {
       about: "people",
       level,
-      found: `channels.${name}.allowFrom is ["*"]: anybody may talk to the assistant, and spend your money`,
-      todo: "Name the senders, or leave the list empty: strangers get a pairing code then",
+      found: findingSentence("open_channel", { name }),
+      todo: findingSentence("open_channel_todo"),
     },
   ];
 }
@@ -166,7 +168,7 @@ export async function openPlatform<K extends PlatformName>(
   const section: Sections[K] | undefined = sections[name];
   if (section?.enabled !== true) return undefined;
   const off = whatToAdd(platforms[name].needs, scope.home);
-  if (off !== undefined) return { off, problems: [`channels.${name} is off: ${off}`] };
+  if (off !== undefined) return { off, problems: [statusSentence("channel_is_off", { name, reason: off })] };
   return await platforms[name].open(section, scope);
 }
 

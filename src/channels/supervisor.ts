@@ -3,6 +3,7 @@ import type { Logger } from "../log.js";
 import { backoffMs, jittered } from "../util/async/backoff.js";
 import { linked } from "../util/async/linked.js";
 import { sleep } from "../util/async/sleep.js";
+import { statusSentence } from "../util/words/status-sentences.js";
 import type { Channel, Publish } from "./channel.js";
 
 /** What is known about a channel's connection. */
@@ -122,7 +123,7 @@ async function runOnce(
   );
   try {
     await Promise.race([run, leftBehind(scope.signal)]);
-    return watch.isSilent ? silence(channel) : new ChannelError("It stopped receiving without a reason.", again);
+    return watch.isSilent ? silence(channel) : new ChannelError(statusSentence("stopped_receiving"), again);
   } catch (error) {
     return watch.isSilent ? silence(channel) : error;
   }

@@ -21,18 +21,22 @@ export async function findModeProblems(files: {
   if ((home & constants.S_IFMT) === constants.S_IFREG)
     return [`${files.home} cannot be used: it is a file, not a folder. Move it away.`];
   if ((home & writable) !== 0)
-    problems.push(problemSentence("home_changeable", { folder: files.home, same: files.home }));
+    problems.push(withMode(problemSentence("home_changeable", { folder: files.home }), 700, files.home));
   else if ((home & 0o077) !== 0)
-    problems.push(problemSentence("home_readable", { folder: files.home, same: files.home }));
+    problems.push(withMode(problemSentence("home_readable", { folder: files.home }), 700, files.home));
   if ((secrets & 0o077) !== 0)
-    problems.push(problemSentence("file_readable", { path: files.secrets, same: files.secrets }));
+    problems.push(withMode(problemSentence("file_readable", { path: files.secrets }), 600, files.secrets));
   if (files.config === undefined) return problems;
   const { path, holdsSecrets } = files.config;
   const [config, around] = await Promise.all([modeOf(path), modeOf(dirname(path))]);
   const isReadable = holdsSecrets && (config & readable) !== 0;
   const code = (config & writable) !== 0 ? "file_changeable" : isReadable ? "file_readable" : undefined;
   if (code === undefined || (around & enterable) === 0) return problems;
-  return [...problems, problemSentence(code, { path, same: path })];
+  return [...problems, withMode(problemSentence(code, { path }), 600, path)];
+}
+
+function withMode(what: string, mode: number, path: string): string {
+  return problemSentence("mode_todo", { what, mode, path });
 }
 
 /** False once the command that such a problem ends with was run; true for any other problem. */

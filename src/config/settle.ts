@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { z } from "zod";
 import { plain, suggest } from "../util/text/suggest.js";
-import { type ProblemCode, problemSentence, readProblem } from "../util/words/problem-sentences.js";
+import { problemSentence, readProblem } from "../util/words/problem-sentences.js";
 import { describe, expectation, titled } from "./faults/wording.js";
 import { absentChannels, configSchema, silentKeys } from "./schema.js";
 import { configKeys, keysAt } from "./shape.js";
@@ -79,7 +79,10 @@ function mendKey(root: unknown, path: Path, key: string, problems: string[]): vo
 }
 
 /** What it means that a whole section cannot be used. */
-const effects: Readonly<Record<string, ProblemCode>> = { storage: "files_used", engine: "not_started" };
+const effects: Readonly<Record<string, "files_used" | "not_started">> = {
+  storage: "files_used",
+  engine: "not_started",
+};
 
 function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], off: OffSection[]): void {
   const key = issue.path.join(".");

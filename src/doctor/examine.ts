@@ -3,6 +3,7 @@ import { createMask } from "../log/mask.js";
 import { linked } from "../util/async/linked.js";
 import { within } from "../util/async/within.js";
 import { reasonOf } from "../util/files/system-fault.js";
+import { findingSentence } from "../util/words/finding-sentences.js";
 import type { Check, Finding, Fix, Level, World } from "./check.js";
 
 /** A finding as people and scripts see it: without secrets. */
@@ -50,18 +51,18 @@ async function look(check: Check, world: World, parent: AbortSignal): Promise<re
     return [
       {
         level: "fail",
-        found: `This cannot be judged: ${faultSentence(unparsable.path, unparsable)}`,
-        todo: "Correct it: maxclaw config check",
+        found: findingSentence("not_judged", { reason: faultSentence(unparsable.path, unparsable) }),
+        todo: findingSentence("correct_checked"),
       },
     ];
   const ms = check.limitMs ?? usualLimitMs;
   using scope = linked(parent);
-  const late = (): Error => new Error(`no answer within ${ms / 1000} s`);
+  const late = (): Error => new Error(findingSentence("no_answer", { seconds: ms / 1000 }));
   try {
     return await within(check.run(world, scope.signal), { ms, signal: parent, late });
   } catch (error) {
     parent.throwIfAborted();
-    return [{ level: "fail", found: `This could not be checked: ${reasonOf(error)}` }];
+    return [{ level: "fail", found: findingSentence("not_checked", { reason: reasonOf(error) }) }];
   } finally {
     scope.abort();
   }

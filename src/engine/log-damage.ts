@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { z } from "zod";
+import { statusSentence } from "../util/words/status-sentences.js";
 
 /** The kind of the records that tell about damaged session logs, by session key. */
 export const damageKind = "log_damage";
@@ -33,23 +34,28 @@ export function lostEvents({ lost }: Pick<LogDamage, "lost">): number {
   return lost.reduce((sum, { from_seq: from, to_seq: to }) => sum + to - from + 1, 0);
 }
 
-/** False once the damaged file was deleted: its owner has seen it. */
-export function isKept({ keptIn }: LogDamage): boolean {
-  return keptIn === undefined || existsSync(keptIn);
+/** Where no damaged file is kept that somebody could delete, it is told for so long. */
+const toldDays = 30;
+
+/** False once its owner has seen it: the damaged file was deleted, or, where there is none, it was told for 30 days. */
+export function isStillTold({ keptIn, at }: LogDamage, now = Date.now()): boolean {
+  return keptIn === undefined ? now < goesAt(at) : existsSync(keptIn);
+}
+
+function goesAt(at: number): number {
+  return at + toldDays * 86_400_000;
 }
 
 /** For `status`, `doctor` and owners. */
 export function damageSentence(sessionKey: string, damage: LogDamage): string {
-  const when = new Date(damage.at).toISOString();
-  const kept =
-    damage.keptIn === undefined
-      ? ""
-      : ` The damaged file is kept as ${damage.keptIn}; once you delete it, this message goes.`;
-  return `The log of ${sessionKey} was damaged, and has been repaired (found ${when}). ${outcomeOf(damage)} The conversation goes on.${kept}`;
+  const said = { key: sessionKey, time: new Date(damage.at).toISOString(), reason: outcomeOf(damage) };
+  return damage.keptIn === undefined
+    ? statusSentence("log_mended", { ...said, date: new Date(goesAt(damage.at)).toISOString().slice(0, 10) })
+    : statusSentence("log_kept", { ...said, file: damage.keptIn });
 }
 
 function outcomeOf(damage: LogDamage): string {
-  if (lostEvents(damage) === 0) return "All of it could be restored.";
+  if (lostEvents(damage) === 0) return statusSentence("all_restored");
   const ranges = damage.lost.map(({ from_seq: from, to_seq: to }) => (from === to ? `${from}` : `${from} to ${to}`));
-  return `Lost: ${lostEvents(damage) === 1 ? "event" : "events"} ${ranges.join(", ")}. Everything else could be read.`;
+  return statusSentence(lostEvents(damage) === 1 ? "lost_event" : "lost_events", { list: ranges.join(", ") });
 }

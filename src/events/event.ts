@@ -87,6 +87,11 @@ export function toSameDraft(event: StoredEvent): EventDraft {
   } as EventDraft;
 }
 
+/** True for what is published, and never stored, once a session was deleted. */
+export function isDeletion(event: EventDraft | GatewayEvent): boolean {
+  return event.type === "session_state_changed" && event.payload.to === "deleted";
+}
+
 /** True when the event has a place in a session log. */
 export function isStored(event: GatewayEvent): event is StoredEvent {
   return event.seq !== null;

@@ -1,6 +1,12 @@
-/** One conversation's key: `channel:chat_id[:thread]`. The only place that builds one. */
+const spawned = ":spawn:";
+
+/**
+ * One conversation's key: `channel:chat_id[:thread]`. The only place that builds one. It is never that of a sub-agent,
+ * however somebody has called a chat or a thread.
+ */
 export function sessionKeyOf(channel: string, chatId: string, thread?: string): string {
-  return thread === undefined || thread === "" ? `${channel}:${chatId}` : `${channel}:${chatId}:${thread}`;
+  const key = thread === undefined || thread === "" ? `${channel}:${chatId}` : `${channel}:${chatId}:${thread}`;
+  return key.replaceAll(spawned, ":spawn;");
 }
 
 /** The channel part of a session key. */
@@ -20,8 +26,6 @@ export function placeOf(sessionKey: string): { channel: string; chatId: string; 
   const [chatId = "", ...thread] = chatOf(sessionKey).split(":");
   return { channel: channelOf(sessionKey), chatId, ...(thread.length === 0 ? {} : { thread: thread.join(":") }) };
 }
-
-const spawned = ":spawn:";
 
 /** The session of a sub-agent. */
 export function childKeyOf(parentKey: string, taskId: string): string {

@@ -34,13 +34,11 @@ export class Screening {
 
   /** Why a message is not taken; undefined for one that is, which then counts for the rate limits. */
   refusalOf(arrival: Arrival): PublishOutcome | undefined {
-    return (
-      this.#ofUselessChange(arrival) ??
-      this.#ofWrongAnswer(arrival) ??
-      this.#ofUnreadable(arrival) ??
-      this.#ofLargeFiles(arrival) ??
-      this.#ofHaste(arrival)
-    );
+    const useless = this.#ofUselessChange(arrival);
+    if (useless !== undefined) return useless;
+    const refusal = this.#ofWrongAnswer(arrival) ?? this.#ofUnreadable(arrival) ?? this.#ofLargeFiles(arrival);
+    // The word on what is refused counts as well: else somebody could have it said as often as they like.
+    return this.#ofHaste(arrival) ?? refusal;
   }
 
   /** The message was not taken after all, and does not count. */

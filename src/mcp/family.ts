@@ -1,6 +1,7 @@
 import { messageOf, RequestError } from "../errors.js";
 import type { Tool } from "../tools/tool.js";
 import { createGate } from "../util/async/gate.js";
+import { statusSentence } from "../util/words/status-sentences.js";
 import { folderProblems } from "./server-folder.js";
 import type { ServerSizes, ServerStatus, Servers, ServersOptions } from "./servers.js";
 import { endpointOf, type McpServerSettings } from "./settings.js";
@@ -87,10 +88,10 @@ export class McpFamily implements AsyncDisposable {
       ...folderProblems(this.#settings, this.#options),
       ...(this.#failure === undefined ? [] : [this.#failure]),
       ...this.#status().flatMap(({ name, state, reason }) =>
-        reason === undefined || state === "connected" ? [] : [`MCP server ${name} is not connected: ${reason}`],
+        reason === undefined || state === "connected" ? [] : [statusSentence("mcp_away", { name, reason })],
       ),
       ...this.#status().flatMap(({ name, wants }) =>
-        wants === undefined ? [] : [`MCP server ${name} cannot do all that it offers: ${wants}`],
+        wants === undefined ? [] : [statusSentence("mcp_wants", { name, reason: wants })],
       ),
     ];
   }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { findLoss } from "../engine/embedded/damage/continuity.js";
 import { readMarks } from "../engine/embedded/damage/journal-mark.js";
 import { readStoredJournal, type StoredJournal } from "../engine/embedded/inspect/stored-files.js";
-import { damageKind, damageSentence, isKept, parseLogDamage } from "../engine/log-damage.js";
+import { damageKind, damageSentence, isStillTold, parseLogDamage } from "../engine/log-damage.js";
 import { silentLog } from "../log.js";
 import { logsMarkPath } from "../sessions/file-names.js";
 import { type EventReport, type GatewayFiles, logPaths, storedFiles, verifyEvents } from "./events.js";
@@ -37,7 +37,7 @@ export function examineJournal(files: GatewayFiles): StoredJournal & { readonly 
   return { ...journal, problems: [...problems, ...repaired(journal)] };
 }
 
-/** A sentence for each log that was repaired, and whose damaged file is kept. */
+/** A sentence for each log that was repaired, until its owner has seen it. */
 export function repairedBefore(files: GatewayFiles): readonly string[] {
   return repaired(readStoredJournal(storedFiles(files)));
 }
@@ -45,7 +45,7 @@ export function repairedBefore(files: GatewayFiles): readonly string[] {
 function repaired({ records }: Pick<StoredJournal, "records">): readonly string[] {
   return [...(records.facts.get(damageKind) ?? [])].flatMap(([key, value]) => {
     const damage = parseLogDamage(value);
-    return damage !== undefined && isKept(damage) ? [damageSentence(key, damage)] : [];
+    return damage !== undefined && isStillTold(damage) ? [damageSentence(key, damage)] : [];
   });
 }
 

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { namesOf } from "../util/text/untrusted.js";
 import { visible } from "../util/text/visible.js";
+import { statusSentence } from "../util/words/status-sentences.js";
 import { type ExecutionMode, isCallOfParts, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
 import { approverOf } from "./approvers.js";
 import { ownerChannels } from "./audience.js";
@@ -161,14 +162,10 @@ function isChangeableName(id: string): boolean {
 /** What in the configuration can never match, as sentences for people. */
 export function problemsOfPolicy(options: Pick<PolicyOptions, "channels" | "owners" | "rules">): readonly string[] {
   const lists = Object.entries(options.channels).flatMap(([channel, { allowFrom }]) =>
-    allowFrom
-      .filter(isChangeableName)
-      .map(
-        (id) => `channels.${channel}.allowFrom: ${id} is a name that can change hands; use the sender's id instead.`,
-      ),
+    allowFrom.filter(isChangeableName).map((id) => statusSentence("changeable_name", { name: channel, id })),
   );
   const owners = options.owners
     .filter((owner) => !isPerson(owner))
-    .map((owner) => `owners: ${owner} never matches; write channel:id of a person, e.g. telegram:42.`);
+    .map((owner) => statusSentence("no_person", { owner }));
   return [...lists, ...owners, ...problemsOfRules(options.rules ?? [])];
 }

@@ -1,4 +1,5 @@
 import { globOf, matchesGlob } from "../util/files/glob.js";
+import { statusSentence } from "../util/words/status-sentences.js";
 import { isCallOfParts, type ToolAccess, type ToolUse } from "./access.js";
 import { allowedCommand } from "./commands/allowed-command.js";
 import { exactNames, type LocationNames, matchesWidely } from "./rule-names.js";
@@ -106,7 +107,7 @@ export function problemsOfRules(rules: readonly PolicyRule[]): readonly string[]
   return rules.flatMap(({ tool, argument, verdict }, index) => {
     if (tool !== "exec" || argument === undefined || verdict !== "allow") return [];
     const { problem } = allowedCommand(argument);
-    return problem === undefined ? [] : [`policy.rules[${index}] allows no command: ${problem}.`];
+    return problem === undefined ? [] : [statusSentence("rule_in_vain", { n: index, reason: problem })];
   });
 }
 

@@ -1,5 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { findingSentence } from "../util/words/finding-sentences.js";
 import { agentPlist, homeInPlist, programInPlist } from "./agent-plist.js";
 import {
   type InstallOptions,
@@ -97,13 +98,13 @@ export class Launchd implements ServiceManager {
       isInstalled: true,
       isRunning,
       lines: [
-        `Service:   ${code !== 0 ? "stopped" : (of("state") ?? "unknown")}${isRunning ? `, pid ${pid}` : ""}`,
+        findingSentence("service_line", {
+          reason: `${code !== 0 ? "stopped" : (of("state") ?? "unknown")}${isRunning ? `, pid ${pid}` : ""}`,
+        }),
         `File:      ${this.file}`,
       ],
       problems: [
-        ...(code === 0 && !isRunning
-          ? [`It does not run (last exit code ${ended ?? "unknown"}). Look at: maxclaw logs`]
-          : []),
+        ...(code === 0 && !isRunning ? [findingSentence("service_ended", { code: ended ?? "unknown" })] : []),
         ...(await wrongPrograms(programInPlist(text))),
       ],
     };

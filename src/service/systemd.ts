@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { reasonOf } from "../util/files/system-fault.js";
+import { findingSentence } from "../util/words/finding-sentences.js";
 import {
   type InstallOptions,
   ServiceError,
@@ -136,7 +137,9 @@ export class Systemd implements ServiceManager {
       isInstalled,
       isRunning,
       lines: [
-        `Service:   ${of("ActiveState")} (${of("SubState")})${isRunning ? `, pid ${of("MainPID")}${since}` : ""}${restarts}`,
+        findingSentence("service_line", {
+          reason: `${of("ActiveState")} (${of("SubState")})${isRunning ? `, pid ${of("MainPID")}${since}` : ""}${restarts}`,
+        }),
         ...(of("StatusText") === "" ? [] : [`It says:   ${of("StatusText")}`]),
         `By itself: ${starts}, at the start of the machine`,
         `File:      ${this.file}`,
@@ -180,9 +183,7 @@ export class Systemd implements ServiceManager {
     if (this.scope !== "user") return [];
     const asked = await this.#run("loginctl", ["show-user", this.#user, "--property=Linger"]);
     if (asked?.stdout.trim() === "Linger=yes") return [];
-    return [
-      `It runs only while ${this.#user} is logged in. To let it run always, also after a start of the machine: loginctl enable-linger ${this.#user}`,
-    ];
+    return [findingSentence("service_login", { user: this.#user, same: this.#user })];
   }
 
   async #assertThere(wanted: Wanted): Promise<void> {
@@ -237,11 +238,8 @@ function failureOf(of: (key: string) => string): readonly string[] {
   const code = of("ExecMainStatus");
   const isFinal = finalExitCodes.some((one) => String(one) === code);
   if (of("Result") === "start-limit-hit" || (!isFinal && Number(of("NRestarts")) >= startBurst - 1))
-    return [
-      "It failed ten times in ten minutes and is not started again. Look at maxclaw service logs, then: maxclaw service start",
-    ];
-  const why = of("Result") === "watchdog" ? "it gave no sign of life" : `exit code ${code}`;
-  return [`It failed (${why}). Look at maxclaw service logs, then: maxclaw service start`];
+    return [findingSentence("service_gave_up")];
+  return [of("Result") === "watchdog" ? findingSentence("service_hung") : findingSentence("service_failed", { code })];
 }
 
 /** What somebody who finds no systemd was about to do. */

@@ -1,4 +1,5 @@
 import { access } from "node:fs/promises";
+import { findingSentence } from "../util/words/finding-sentences.js";
 
 /** The files that an installed service starts and that are gone, as after another version of Node was installed. */
 export async function wrongPrograms(files: readonly string[]): Promise<readonly string[]> {
@@ -6,7 +7,7 @@ export async function wrongPrograms(files: readonly string[]): Promise<readonly 
     files.map(async (file) =>
       access(file).then(
         () => [],
-        () => [`The service starts ${file}, which is not there. Write it again: maxclaw service install`],
+        () => [findingSentence("service_program", { file })],
       ),
     ),
   );

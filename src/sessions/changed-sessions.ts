@@ -1,4 +1,4 @@
-import type { GatewayEvent } from "../events/event.js";
+import { type GatewayEvent, isDeletion } from "../events/event.js";
 
 /** What tells which sessions have gone on since their documents were written. */
 export interface ChangedSessions {
@@ -15,9 +15,12 @@ export interface SharedSessions {
   lastSequences(): Promise<ReadonlyMap<string, number>>;
 }
 
+/** True for the first event behind a deletion, where this node still has what was deleted. */
+export function isNextLife({ seq, metadata: { dropped = 0 } }: GatewayEvent, lastSequence: number): boolean {
+  return lastSequence > 0 && dropped >= lastSequence && seq === dropped + 1;
+}
+
 /** True for what another node says when it has deleted a session. */
 export function isDeletedElsewhere(event: GatewayEvent, { instanceId }: SharedSessions): boolean {
-  const { type, metadata, seq } = event;
-  if (type !== "session_state_changed" || event.payload.to !== "deleted" || seq !== null) return false;
-  return metadata.instance_id !== instanceId;
+  return isDeletion(event) && event.seq === null && event.metadata.instance_id !== instanceId;
 }

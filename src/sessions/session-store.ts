@@ -4,7 +4,7 @@ import { EngineError, messageOf } from "../errors.js";
 import { typesWhere } from "../events/catalogue.js";
 import { type GatewayEvent, isStored } from "../events/event.js";
 import type { PlanState } from "../events/folds/plan.js";
-import { isDeletedElsewhere } from "./changed-sessions.js";
+import { isDeletedElsewhere, isNextLife } from "./changed-sessions.js";
 import { readDocument } from "./document/document-file.js";
 import { DocumentKeeper } from "./document/document-keeper.js";
 import { type ExportFormat, exportOf, type SessionExport } from "./document/export.js";
@@ -246,11 +246,12 @@ export class SessionStore implements AsyncDisposable {
   #onEvent(event: GatewayEvent): void {
     const { shared } = this.#options.changed;
     const { session_key: key } = event;
-    if (shared !== undefined && isDeletedElsewhere(event, shared)) {
+    const session = this.#sessions.find(key)?.session;
+    const lastSequence = session?.document.lastSequence ?? 0;
+    if (shared !== undefined && (isDeletedElsewhere(event, shared) || isNextLife(event, lastSequence))) {
       this.#forgetDeleted(key);
       return;
     }
-    const session = this.#sessions.find(key)?.session;
     if (session === undefined) {
       if (shared !== undefined) this.#elsewhere.add(key);
       return;

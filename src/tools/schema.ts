@@ -1,10 +1,20 @@
 import { z } from "zod";
 import { type UnknownField, unknownText } from "./nearest.js";
 
+type InputSchema = Readonly<Record<string, unknown>>;
+
+/** Tools are collected again whenever some of them change: what has not changed is the same object. */
+const known = new WeakMap<z.ZodType, InputSchema>();
+
 /** The JSON schema of a tool's input, without what only costs tokens. Undefined when it is not an object's. */
-export function toInputSchema(input: z.ZodType): Readonly<Record<string, unknown>> | undefined {
-  const schema: Record<string, unknown> = compact(z.toJSONSchema(input, { io: "input", unrepresentable: "any" }));
-  return schema.type === "object" ? { type: "object", properties: {}, ...schema } : undefined;
+export function toInputSchema(input: z.ZodType): InputSchema | undefined {
+  const made = known.get(input);
+  if (made !== undefined) return made;
+  const schema = compact(z.toJSONSchema(input, { io: "input", unrepresentable: "any" }));
+  if (schema.type !== "object") return undefined;
+  const whole = { type: "object", properties: {}, ...schema };
+  known.set(input, whole);
+  return whole;
 }
 
 function compact(schema: object): Record<string, unknown> {

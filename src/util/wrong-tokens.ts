@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
 import { LRUCache } from "lru-cache";
+import { statusSentence } from "../util/words/status-sentences.js";
 import { backoffMs } from "./async/backoff.js";
 import { sleep } from "./async/sleep.js";
 
@@ -85,7 +86,7 @@ export class WrongTokens {
     const { tried, since, lastFrom } = this.#all;
     if (tried < mostTries || this.#now() - since > windowMs) return undefined;
     const where = lastFrom === "loopback" ? "this machine" : lastFrom;
-    return `${tried} wrong tokens were tried within 10 minutes, the last one from ${where}. None of them got in.`;
+    return statusSentence("wrong_tokens", { n: tried, place: where });
   }
 
   #countInAll(lastFrom: string, isCounted: boolean): number {

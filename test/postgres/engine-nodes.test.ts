@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Delivery } from "../../src/engine/engine.js";
-import { draft, type GatewayEvent } from "../../src/events/event.js";
+import { draft, type GatewayEvent, isDeletion } from "../../src/events/event.js";
 import { answered, consuming, gate, inbound, queued, sessionOf, titled, until } from "../support/engine/engine-kit.js";
 import { type StorageServer, startServer } from "../support/fakes/storage-servers.js";
 import { startNode } from "../support/postgres/node-process.js";
 import { type OpenedNode, openNode, quickTiming, urlOf } from "../support/postgres/postgres-kit.js";
+import { openSql } from "../support/postgres/sql.js";
 
 let server: StorageServer | undefined;
 before(async () => {
@@ -199,6 +200,51 @@ test("a delivery sees what another node accepts in its lane, and ends when anoth
   await nodes.b.engine.deleteSession(sessionOf);
   await until("the handler was stopped", () => failure !== undefined);
   assert.match(String(failure), /has ended/);
+  await consumer.stop();
+});
+
+test("a deletion is told once, and before the next life of its session, however late its word comes", async () => {
+  await using nodes = await twoNodes("deleted");
+  const { a, b } = nodes;
+  const told = ({ published }: OpenedNode): readonly unknown[] =>
+    published.flatMap((event): unknown[] => (isDeletion(event) ? ["deleted"] : isStored(event) ? [event.seq] : []));
+  await a.engine.append(sessionOf, [titled("one"), titled("two")], { durable: true });
+  await until("both have the old life", () => [a, b].every((node) => told(node).length === 2));
+  const begun = gate();
+  const mayEnd = gate();
+  const attempts: number[] = [];
+  const consumer = consuming(b.engine, "inbound", async (delivery) => {
+    attempts.push(delivery.attempt);
+    begun.open();
+    await mayEnd.opened;
+    await delivery.commit({ events: [answered([delivery.work.id])], emit: [] });
+  });
+  await a.engine.deleteSession(sessionOf);
+  await b.engine.accept(inbound("next"), { events: [queued("next")] });
+  await begun.opened;
+  const gone = draft(
+    "session_state_changed",
+    { from: "active", to: "deleted", reason: "client" },
+    { source: "client" },
+  );
+  await a.engine.announce(sessionOf, gone);
+  // What an older deletion tells late does not end the next life's work.
+  await using sql = await openSql(url());
+  await sql.rows("SELECT pg_notify('maxclaw_deleted', $1)", [JSON.stringify({ n: "other", d: sessionOf, b: 1 })]);
+  await a.engine.announce(sessionOf, delta("the end"));
+  await until("the word has come", () => b.published.some((event) => JSON.stringify(event).includes("the end")));
+  mayEnd.open();
+  const all = [1, 2, "deleted", 3, 4];
+  await until("both have the next life", () => [a, b].every((node) => told(node).length >= all.length));
+  for (const node of [a, b]) assert.deepEqual(told(node), all);
+  assert.deepEqual(attempts, [1]);
+
+  // As by a node of which no notification arrives.
+  await sql.rows("UPDATE deleted.sessions SET deleted = seq, xid = pg_current_xact_id() WHERE key = $1", [sessionOf]);
+  await until("both have seen it", () => [a, b].every((node) => told(node).length > all.length));
+  await b.engine.append(sessionOf, [titled("again")], { durable: true });
+  await until("both have the third life", () => [a, b].every((node) => told(node).length > all.length + 1));
+  for (const node of [a, b]) assert.deepEqual(told(node), [...all, "deleted", 5]);
   await consumer.stop();
 });
 

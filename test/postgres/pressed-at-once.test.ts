@@ -81,6 +81,22 @@ describe("two gateways on one Postgres, pressed at the same moment", { timeout: 
     assert.equal(model.requests.length, 4);
   });
 
+  test("of turns that begin at the same moment at both no more are let in than a budget has room for", async () => {
+    await using model = await startFakeOpenAI({ answer: () => ({ text: "ok" }) });
+    const cluster = await world.cluster();
+    const more = { budgets: { day: { turns: 4 } } };
+    await using a = await startNode(cluster, model.apiBase, more);
+    await using b = await startNode(cluster, model.apiBase, more);
+    const asked = Array.from({ length: 10 }, (_, n) =>
+      (n % 2 === 0 ? a : b).ask(`number ${n}`, { key: `webui:t${n}` }),
+    );
+    const ends = (await Promise.all(asked)).map(({ end }) => end);
+    assert.deepEqual(ends.filter((end) => end === "complete").length, 4, ends.join(" "));
+    assert.equal(model.requests.length, 4);
+    // What was refused counts for nothing, on either node.
+    await until("both say the same", () => [a, b].every(({ gateway }) => gateway.api.usage(1).days[0]?.turns === 4));
+  });
+
   test("/undo at both leaves out two turns and not one, and both nodes read the chat alike", async () => {
     await using model = await startFakeOpenAI({
       answer: ({ userText }) => ({ text: `re: ${userText.split("\n").at(-1)}` }),
@@ -105,11 +121,9 @@ describe("two gateways on one Postgres, pressed at the same moment", { timeout: 
     const key = "webui:gone";
     await using a = await startNode(cluster, model.apiBase);
     await using b = await startNode(cluster, model.apiBase);
-    // The word of a deletion at the other node may come after its list: who waits for an answer then hears of it, and the message is taken all the same.
-    const ask = async (node: typeof a, text: string): Promise<void> => {
-      await node.ask(text, { key }).catch((error: unknown) => {
-        if (!String(error).includes("was deleted")) throw error;
-      });
+    const ask = async (node: TestGateway, text: string): Promise<void> => {
+      const { end, response } = await node.ask(text, { key });
+      assert.deepEqual([end, response], ["complete", "hello"], text);
     };
     for (let round = 1; round <= 3; round += 1) {
       await ask(a, "first");
@@ -129,6 +143,35 @@ describe("two gateways on one Postgres, pressed at the same moment", { timeout: 
       await until("both show the new life", async () => (await texts().catch(() => [])).length === 2);
       assert.deepEqual(await texts(), ["anew", "hello"]);
     }
+  });
+
+  test("a message that is sent while its chat is deleted at the other node is answered, or its sender is told that it is gone", async () => {
+    await using model = await startFakeOpenAI({ answer: () => ({ text: "hello" }) });
+    const cluster = await world.cluster();
+    const key = "webui:meanwhile";
+    await using a = await startNode(cluster, model.apiBase);
+    await using b = await startNode(cluster, model.apiBase);
+    const ends = new Set<string>();
+    for (let round = 1; round <= 12; round += 1) {
+      await a.ask("first", { key });
+      const [before, after] = ["before", "after"].map((when) => `msg_${when}_${round}`);
+      const sent = b.ask("sent before", { key, messageId: before ?? "" });
+      const deleted = a.gateway.api.deleteSession(key);
+      const outcomes = await Promise.allSettled([sent, deleted, b.ask("sent after", { key, messageId: after ?? "" })]);
+      assert.equal(outcomes[1]?.status, "fulfilled");
+      for (const [id, outcome] of [[before, outcomes[0]] as const, [after, outcomes[2]] as const]) {
+        const queued = (await b.events(key).catch(() => [])).filter(
+          ({ type, payload }) => type === "user_message_queued" && payload.message_id === id,
+        );
+        if (outcome?.status === "fulfilled") assert.deepEqual([outcome.value?.end], ["complete"], `${id}`);
+        else assert.match(String(outcome?.reason), /was deleted|There is no message/);
+        if (outcome?.status === "rejected") assert.deepEqual(queued, [], `${id} was said to be gone`);
+        ends.add(`${outcome?.status}`);
+      }
+      // Begins the next life where nothing is left.
+      assert.equal((await b.ask("anew", { key })).end, "complete");
+    }
+    assert.ok(ends.has("fulfilled"), JSON.stringify([...ends]));
   });
 
   test("the heartbeat beats once, and a job that is removed at both is gone at both", async () => {

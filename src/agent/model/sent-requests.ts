@@ -1,9 +1,4 @@
 import { createHash } from "node:crypto";
-import { promisify } from "node:util";
-import { gunzip, gzip } from "node:zlib";
-
-const pack = promisify(gzip);
-const unpack = promisify(gunzip);
 
 /** One request to a model, as it left. */
 export interface SentRequest {
@@ -28,71 +23,111 @@ export interface KeptRequest {
   readonly body: string;
 }
 
-interface Packed extends Pick<SentRequest, "sessionKey" | "turnId" | "iteration" | "model"> {
+interface Kept extends Pick<SentRequest, "sessionKey" | "turnId" | "iteration" | "model"> {
   readonly sentAt: number;
-  readonly packed: Promise<Buffer>;
-  /** Of `packed`, once it is known; until then the bytes of the body. */
-  size: number;
+  /** Where its bytes begin, counted from the first byte that was ever kept. */
+  readonly at: number;
+  readonly length: number;
+  /** What it has in common with an earlier request of its session, which is kept whole. */
+  readonly like: { readonly whole: Kept; readonly head: number; readonly tail: number } | undefined;
 }
 
-/** Packed, what fits into this is kept: some hundred requests of long chats. */
-const mostBytes = 4 * 1024 * 1024;
+const roomBytes = 4 * 1024 * 1024;
 
 /**
  * The newest requests to models, byte for byte, in memory alone: what was deleted or forgotten in a chat must not live on in
  * another file. The oldest go first, and all of them with the process.
+ *
+ * They lie in one piece of memory, the newest over the oldest, so that none of them is garbage later. Of the requests of one session most is the
+ * same at the beginning and at the end: this is there once.
  */
 export class SentRequests {
   readonly #now: () => number;
-  readonly #mostBytes: number;
-  #kept: Packed[] = [];
-  #bytes = 0;
+  readonly #roomBytes: number;
+  #room: Buffer | undefined;
+  #kept: Kept[] = [];
+  /** Where the next one begins. */
+  #end = 0;
 
-  constructor(options: { readonly now?: () => number; readonly mostBytes?: number } = {}) {
+  constructor(options: { readonly now?: () => number; readonly roomBytes?: number } = {}) {
     this.#now = options.now ?? Date.now;
-    this.#mostBytes = options.mostBytes ?? mostBytes;
+    this.#roomBytes = options.roomBytes ?? roomBytes;
   }
 
-  /** Returns at once; packing it goes on beside. */
   keep({ body, ...request }: SentRequest): void {
-    const content = Buffer.from(body);
-    const packed = pack(content, { level: 1 });
-    const entry: Packed = { ...request, sentAt: this.#now(), packed, size: content.length };
-    this.#kept.push(entry);
-    this.#bytes += entry.size;
-    void packed.then(
-      ({ length }) => this.#settle(entry, length),
-      () => this.#drop((each) => each === entry),
-    );
+    const length = Buffer.byteLength(body);
+    if (length > this.#roomBytes) return;
+    const at = this.#makeRoom(length);
+    const content = this.#bytes({ at, length });
+    content.write(body);
+    const like = this.#likeEarlier(request.sessionKey, content);
+    if (like !== undefined) content.copyWithin(0, like.head, length - like.tail);
+    const own = like === undefined ? length : length - like.head - like.tail;
+    this.#kept.push({ ...request, sentAt: this.#now(), at, length: own, like });
+    this.#end = at + own;
   }
 
   /** Those of one call of a turn, the first attempt first. Empty where none is kept. */
-  async read(sessionKey: string, turnId: string, iteration: number): Promise<readonly KeptRequest[]> {
+  read(sessionKey: string, turnId: string, iteration: number): readonly KeptRequest[] {
     const found = this.#kept.filter(
       (each) => each.sessionKey === sessionKey && each.turnId === turnId && each.iteration === iteration,
     );
-    return await Promise.all(
-      found.map(async ({ model, sentAt, packed }) => {
-        const content = await unpack(await packed);
-        const sha256 = createHash("sha256").update(content).digest("hex");
-        return { model, sentAt, bytes: content.length, sha256, body: content.toString("utf8") };
-      }),
-    );
+    return found.map((each) => {
+      const content = this.#contentOf(each);
+      const sha256 = createHash("sha256").update(content).digest("hex");
+      const { model, sentAt } = each;
+      return { model, sentAt, bytes: content.length, sha256, body: content.toString("utf8") };
+    });
   }
 
   forget(sessionKey: string): void {
-    this.#drop((each) => each.sessionKey === sessionKey);
+    for (const each of this.#kept) if (each.sessionKey === sessionKey) this.#bytes(each).fill(0);
+    this.#kept = this.#kept.filter((each) => each.sessionKey !== sessionKey);
   }
 
-  #settle(entry: Packed, size: number): void {
-    if (!this.#kept.includes(entry)) return;
-    this.#bytes += size - entry.size;
-    entry.size = size;
-    while (this.#bytes > this.#mostBytes && this.#kept.length > 0) this.#bytes -= this.#kept.shift()?.size ?? 0;
+  /** Where so many bytes lie side by side. What is there goes, and with it what can be read only together with it. */
+  #makeRoom(length: number): number {
+    const rest = this.#roomBytes - (this.#end % this.#roomBytes);
+    const at = rest < length ? this.#end + rest : this.#end;
+    const oldest = at + length - this.#roomBytes;
+    if ((this.#kept[0]?.at ?? oldest) < oldest)
+      this.#kept = this.#kept.filter((each) => (each.like?.whole ?? each).at >= oldest);
+    return at;
   }
 
-  #drop(isGone: (each: Packed) => boolean): void {
-    this.#kept = this.#kept.filter((each) => !isGone(each));
-    this.#bytes = this.#kept.reduce((sum, { size }) => sum + size, 0);
+  /** Not where the earlier one goes soon, and not where most is different. */
+  #likeEarlier(sessionKey: string, content: Buffer): Kept["like"] {
+    const last = this.#kept.findLast((each) => each.sessionKey === sessionKey);
+    const whole = last?.like?.whole ?? last;
+    if (whole === undefined || this.#end - whole.at > this.#roomBytes / 2) return undefined;
+    const earlier = this.#bytes(whole);
+    const [before, now] = [earlier.length, content.length];
+    const most = Math.min(before, now);
+    const head = longest(most, (n) => earlier.compare(content, 0, n, 0, n) === 0);
+    const tail = longest(most - head, (n) => earlier.compare(content, now - n, now, before - n, before) === 0);
+    return head + tail > content.length / 2 ? { whole, head, tail } : undefined;
   }
+
+  #contentOf({ like, ...own }: Kept): Buffer {
+    if (like === undefined) return this.#bytes(own);
+    const whole = this.#bytes(like.whole);
+    return Buffer.concat([whole.subarray(0, like.head), this.#bytes(own), whole.subarray(whole.length - like.tail)]);
+  }
+
+  #bytes({ at, length }: Pick<Kept, "at" | "length">): Buffer {
+    this.#room ??= Buffer.allocUnsafeSlow(this.#roomBytes);
+    const from = at % this.#roomBytes;
+    return this.#room.subarray(from, from + length);
+  }
+}
+
+/** The largest number up to `most` for which this is so, where it is so for each smaller one. */
+function longest(most: number, isSo: (n: number) => boolean): number {
+  let [yes, no] = [0, most + 1];
+  while (no - yes > 1) {
+    const middle = (yes + no) >> 1;
+    if (isSo(middle)) yes = middle;
+    else no = middle;
+  }
+  return yes;
 }

@@ -37,7 +37,7 @@ async function runLoop(turn: LiveTurn): Promise<LoopEnd> {
   const { earlier, budget, interruption, scope, log } = turn;
   const message = await withEdits(turn);
   if (message.change === "deleted" || isOutdated(turn)) return await dropTurn(turn);
-  const exceeded = hasBegun(turn) ? undefined : budget.begin();
+  const exceeded = hasBegun(turn) ? undefined : await budget.begin(message.id);
   if (exceeded !== undefined) return await refuseTurn(turn, exceeded);
 
   const tools = toolScope(turn, message);

@@ -3,7 +3,7 @@ import type { Engine } from "../../engine/engine.js";
 import {
   damageKind,
   damageSentence,
-  isKept,
+  isStillTold,
   type LogDamage,
   lostEvents,
   parseLogDamage,
@@ -17,12 +17,12 @@ import { derivedId } from "../../util/ids.js";
 
 const headEvents = 200;
 
-/** A sentence for each session log that was damaged, as long as the damaged file is there. */
+/** A sentence for each session log that was damaged, until its owner has seen it. */
 export async function damagedLogs(engine: Pick<Engine, "records">): Promise<readonly string[]> {
   const records = await engine.records.open(damageKind);
   return records.list().flatMap(({ id, value }) => {
     const damage = parseLogDamage(value);
-    return damage === undefined || !isKept(damage) ? [] : [damageSentence(id, damage)];
+    return damage === undefined || !isStillTold(damage) ? [] : [damageSentence(id, damage)];
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Pairing } from "../../policy/pairing.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 
 /** What is asked about guests and the files that shape the assistant. */
 export interface GuestPorts {
@@ -42,16 +43,13 @@ export function createGuestProblems(ports: GuestPorts): () => readonly string[] 
     const lacksGuestsFile = agents !== undefined && guests === undefined && hasGuests(ports);
     const { enabled, chat } = ports.heartbeat;
     const isSilent = enabled && chat !== undefined && !ports.isOwnersChat(chat);
-    return [...problems, ...(lacksGuestsFile ? [missingGuestsFile] : []), ...(isSilent ? [silentHeartbeat(chat)] : [])];
+    return [
+      ...problems,
+      ...(lacksGuestsFile ? [statusSentence("guests_file")] : []),
+      ...(isSilent ? [statusSentence("silent_heartbeat", { chat })] : []),
+    ];
   };
 }
-
-function silentHeartbeat(chat: string): string {
-  return `heartbeat.chat: others read along in ${chat}, so the list of the heartbeat is not used there. Name an owner's direct chat.`;
-}
-
-const missingGuestsFile =
-  "AGENTS.md is for owners alone, and guests may talk here: write what the assistant should know with them into GUESTS.md.";
 
 function hasGuests({ channels, pairing, isOwner }: GuestPorts): boolean {
   const isGuest = (channel: string, sender: string): boolean => !isOwner(channel, sender);

@@ -1,5 +1,6 @@
 import type { Engine, EngineStatus } from "../../engine/engine.js";
 import { draft, type EventDraft } from "../../events/event.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 import type { ChannelStatus, GatewayStatus } from "../gateway-status.js";
 import { damagedLogs } from "./damage.js";
 import { type ChatsAtWork, findStuckChats } from "./stuck-chats.js";
@@ -84,7 +85,7 @@ export class Status {
       ...(await findUndelivered(engine, now())),
       ...(await damagedLogs(engine)),
     ];
-    if (!writable) all.push(reason ?? "The disk refuses writes.");
+    if (!writable) all.push(reason ?? statusSentence("no_writes"));
     const ofStorage = storageProblem();
     return ofStorage === undefined ? all : [...all, ofStorage];
   }

@@ -2,6 +2,7 @@ import type { OpenQuestions } from "../../agent/questions/open-questions.js";
 import type { RunningTurns } from "../../agent/turn/running-turns.js";
 import type { Engine, LongLane } from "../../engine/engine.js";
 import type { StuckChats } from "../../inbound/stuck-chats.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 import type { StuckChatStatus } from "../gateway-status.js";
 
 /** A chat with so many messages waiting is worth a word. */
@@ -24,7 +25,7 @@ export async function findStuckChats(
       sessionKey,
       waiting: (await engine.waiting("inbound", sessionKey)).length,
       since: iso(since),
-      reason: `cannot take messages: ${reason}`,
+      reason: statusSentence("stuck_broken", { reason }),
     })),
   );
   const isKnown = new Set(broken.map(({ sessionKey }) => sessionKey));
@@ -42,15 +43,15 @@ export async function findStuckChats(
 
 function reasonOf({ key, state }: LongLane, { questions, running }: ChatsAtWork): string {
   const startedAt = running.startedAt(key);
-  if (questions.of(key) !== undefined) return "has a question open that nobody has answered";
-  if (startedAt !== undefined) return `has a turn running since ${iso(startedAt)}`;
+  if (questions.of(key) !== undefined) return statusSentence("stuck_question");
+  if (startedAt !== undefined) return statusSentence("stuck_running", { time: iso(startedAt) });
   switch (state) {
     case "suspect":
-      return "waits, because its first message may have ended the gateway: it runs again alone";
+      return statusSentence("stuck_suspect");
     case "retries":
-      return "waits, because its first message has failed and is tried again";
+      return statusSentence("stuck_retries");
     default:
-      return "waits for its turn";
+      return statusSentence("stuck_waits");
   }
 }
 

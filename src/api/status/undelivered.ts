@@ -1,4 +1,5 @@
 import type { Engine } from "../../engine/engine.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 
 const shownForMs = 7 * 24 * 3600 * 1000;
 
@@ -12,8 +13,9 @@ export async function findUndelivered({ dead }: Pick<Engine, "dead">, now: numbe
   return [...new Set(letters.map(({ channel }) => channel))].flatMap((name) => {
     const own = letters.filter(({ channel }) => channel === name);
     const newest = own.reduce((a, b) => (b.buriedAt >= a.buriedAt ? b : a));
-    const count = own.length === 1 ? "One message" : `${own.length} messages`;
-    const last = own.length === 1 ? `It was for chat ${newest.chat}` : `The last one was for chat ${newest.chat}`;
-    return `${count} of the last week could not be delivered on ${name}. ${last}: ${newest.reason} (maxclaw dead list)`;
+    const { chat, reason } = newest;
+    return own.length === 1
+      ? statusSentence("undelivered_one", { name, chat, reason })
+      : statusSentence("undelivered", { n: own.length, name, chat, reason });
   });
 }

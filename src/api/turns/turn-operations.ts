@@ -59,7 +59,7 @@ export function createTurnOperations(ports: TurnPorts): TurnsApi {
     },
     async sentRequests(key, turnId, iteration) {
       await assertSession(sessions, key);
-      const kept = await ports.sent.read(key, turnId, iteration);
+      const kept = ports.sent.read(key, turnId, iteration);
       return kept.map((request) => {
         const body = ports.mask(request.body);
         return { ...request, body, isExact: body === request.body };

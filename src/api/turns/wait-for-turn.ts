@@ -2,7 +2,7 @@ import type { Engine } from "../../engine/engine.js";
 import { EngineError, RequestError } from "../../errors.js";
 import type { EventConsumer } from "../../events/bus/system-bus.js";
 import { textOf, withRemark } from "../../events/content.js";
-import type { GatewayEvent } from "../../events/event.js";
+import { type GatewayEvent, isDeletion } from "../../events/event.js";
 import type { SessionStore } from "../../sessions/session-store.js";
 import type { TurnOutcome } from "../messages/messages-api.js";
 
@@ -82,14 +82,24 @@ export async function waitForTurn(
   try {
     return await new Promise<TurnOutcome>((resolve, reject) => {
       const watch = createWatcher(messageId);
+      const notFound = (what: string): RequestError => new RequestError(what, { status: 404, code: "not_found" });
+      const find = (search: Promise<TurnOutcome | "pending" | "unknown">, unknown: string): void => {
+        search.then(
+          (outcome) => {
+            if (outcome === "unknown") reject(notFound(unknown));
+            else if (outcome !== "pending") resolve(outcome);
+          },
+          (error: unknown) => reject(unreadEnd(error, messageId)),
+        );
+      };
       undo.push(
         bus.on(
           watchedTypes,
           (event) => {
             const outcome = watch(event);
             if (outcome !== undefined) resolve(outcome);
-            else if (event.type === "session_state_changed" && event.payload.to === "deleted")
-              reject(new RequestError(`${sessionKey} was deleted`, { status: 404, code: "not_found" }));
+            // The message may have come after the deletion: then it is in the log.
+            else if (isDeletion(event)) find(findInLog(sessionKey, messageId, engine), `${sessionKey} was deleted`);
           },
           { sessionKey },
         ),
@@ -98,15 +108,9 @@ export async function waitForTurn(
       if (signal.aborted) return onAbort();
       signal.addEventListener("abort", onAbort, { once: true });
       undo.push(() => signal.removeEventListener("abort", onAbort));
-      findInPast(sessionKey, messageId, { sessions, engine }).then(
-        (outcome) => {
-          if (outcome === "unknown")
-            reject(
-              new RequestError(`There is no message ${messageId} in ${sessionKey}`, { status: 404, code: "not_found" }),
-            );
-          else if (outcome !== "pending") resolve(outcome);
-        },
-        (error: unknown) => reject(unreadEnd(error, messageId)),
+      find(
+        findInPast(sessionKey, messageId, { sessions, engine }),
+        `There is no message ${messageId} in ${sessionKey}`,
       );
     });
   } finally {
@@ -121,14 +125,25 @@ async function findInPast(
 ): Promise<TurnOutcome | "pending" | "unknown"> {
   const session = await sessions.open(sessionKey);
   if (session.messages.queued.has(messageId)) return "pending";
+  return await findInLog(sessionKey, messageId, engine);
+}
+
+/** Another node may have taken the message, or have deleted the session, a moment before this one sees that. */
+async function findInLog(
+  sessionKey: string,
+  messageId: string,
+  engine: WaitPorts["engine"],
+): Promise<TurnOutcome | "pending" | "unknown"> {
   const watch = createWatcher(messageId);
+  let isThere = false;
   for (let afterSeq = 0; ; ) {
     const page = await engine.events(sessionKey, { afterSeq, limit: pageSize });
     for (const event of page.events) {
       const outcome = watch(event);
       if (outcome !== undefined) return outcome;
+      isThere ||= event.type === "user_message_queued" && event.payload.message_id === messageId;
     }
-    if (!page.hasMore) return "unknown";
+    if (!page.hasMore) return isThere ? "pending" : "unknown";
     afterSeq = page.events.at(-1)?.seq ?? afterSeq;
   }
 }

@@ -106,32 +106,40 @@ export class WaitingRetries {
     if (asked.nextAt > now) return;
     if (due.length > 0) {
       const isThere = await answers(provider, signal);
-      const first = due.find(({ blindAt = 0 }) => asked.wasAway || blindAt <= now);
+      const ready = due.filter(({ blindAt = 0 }) => asked.wasAway || blindAt <= now);
       if (isThere === false) asked.wasAway = true;
-      else if (first !== undefined && (isThere ?? asked.times >= blindAfter)) {
-        asked.wasAway = false;
-        await this.#try(first);
-      }
+      // One that is out of date by now tells nothing of the provider: the next one goes first.
+      else if ((isThere ?? asked.times >= blindAfter) && (await this.#tryOne(ready))) asked.wasAway = false;
     }
     asked.times += 1;
     asked.nextAt = Date.now() + jittered(backoffMs(asked.times + 1, { firstMs, longestMs }));
   }
 
-  async #try(turn: Waiting): Promise<void> {
+  /** True once one of them is tried. */
+  async #tryOne(turns: readonly Waiting[]): Promise<boolean> {
+    for (const turn of turns) if (await this.#try(turn)) return true;
+    return false;
+  }
+
+  /** Whether it is tried again. */
+  async #try(turn: Waiting): Promise<boolean> {
     const { retry, log } = this.#ports;
     const where = { session: turn.sessionKey, turn: turn.turnId };
+    let isTried = false;
     try {
       await retry(turn);
+      isTried = true;
       log.info(`${turn.provider} answers again: a turn that had failed is tried again`, where);
     } catch (error) {
       // It is asked for again: its own message may not have ended yet, or the disk is full.
       if (!(error instanceof RequestError) || error.code === "turn_running") {
         log.debug(`A failed turn goes on waiting: ${messageOf(error)}`, where);
-        return;
+        return false;
       }
       log.debug(`A failed turn is not tried again: ${error.message}`, where);
     }
     await this.#drop(turn);
+    return isTried;
   }
 
   #isBack(provider: string): void {

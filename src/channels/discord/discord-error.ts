@@ -1,5 +1,6 @@
 import { ChannelError, messageOf } from "../../errors.js";
 import { neverLeft, whyUnreached } from "../../util/text/why-unreached.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 
 // The library's errors are known by their shape, because it is imported only where the channel is on. They must not become
 // a `cause`: they hold the request's body and, for interactions, a token in the address.
@@ -58,26 +59,38 @@ export function callError(error: unknown, cutOff: "timeout" | "abort" | undefine
   if (cutOff !== undefined) return new ChannelError("Discord did not answer in time.", { retryable: true });
   const wait = waitIn(error);
   if (wait !== undefined)
-    return new ChannelError("Discord asks to wait (429).", { retryable: true, retryAfterMs: wait });
+    return new ChannelError(statusSentence("asks_to_wait", { title, code: 429 }), {
+      retryable: true,
+      retryAfterMs: wait,
+    });
   const refusal = refusalIn(error);
   if (refusal?.status === 401)
     return new ChannelError(
-      "Discord does not know this bot token (401). Put the token that the developer portal shows under Bot into channels.discord.token.",
+      statusSentence("bot_unknown", {
+        title,
+        code: 401,
+        where: statusSentence("where_portal"),
+        key: "channels.discord.token",
+      }),
     );
   if (refusal !== undefined) return new DiscordRefusal(refusal, "a request");
   const status = statusIn(error);
   return new ChannelError(
-    status === undefined ? `Discord cannot be reached: ${reasonOf(error)}.` : `Discord is having problems (${status}).`,
+    status === undefined
+      ? statusSentence("unreachable", { title, reason: reasonOf(error) })
+      : statusSentence("troubled", { title, code: status }),
     { retryable: true },
   );
 }
+
+const title = "Discord";
 
 /** What a failed send means for the message. */
 export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefined): ChannelError {
   if (error instanceof ChannelError) return error;
   const wait = waitIn(error);
   if (wait !== undefined)
-    return new ChannelError("Discord asks to wait (429).", {
+    return new ChannelError(statusSentence("asks_to_wait", { title, code: 429 }), {
       outcome: "refused",
       retryable: true,
       retryAfterMs: wait,
@@ -86,15 +99,17 @@ export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefine
   if (refusal !== undefined) return new DiscordRefusal(refusal, "the message");
   const unknown = { outcome: "unknown", retryable: true } as const;
   if (cutOff !== undefined) {
-    const why = cutOff === "timeout" ? "Discord did not answer in time" : "The send was aborted";
-    return new ChannelError(`${why}: the message may have arrived.`, unknown);
+    const why = cutOff === "timeout" ? statusSentence("late_send", { title }) : statusSentence("cut_send");
+    return new ChannelError(why, unknown);
   }
   const status = statusIn(error);
-  if (status !== undefined)
-    return new ChannelError(`Discord is having problems (${status}): the message may have arrived.`, unknown);
+  if (status !== undefined) return new ChannelError(statusSentence("troubled_send", { title, code: status }), unknown);
   return neverLeft(error)
-    ? new ChannelError(`Discord cannot be reached: ${reasonOf(error)}.`, { outcome: "refused", retryable: true })
-    : new ChannelError(`The connection to Discord broke (${reasonOf(error)}): the message may have arrived.`, unknown);
+    ? new ChannelError(statusSentence("unreachable", { title, reason: reasonOf(error) }), {
+        outcome: "refused",
+        retryable: true,
+      })
+    : new ChannelError(statusSentence("broke_send", { title, reason: reasonOf(error) }), unknown);
 }
 
 /**

@@ -1,8 +1,10 @@
 import { join, resolve } from "node:path";
 import { ChannelError } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 import type { OpenedPlatform, PlatformScope } from "../platform.js";
 import type { OAuthLogin, Tokens } from "./auth/tokens.js";
+import { missingKey } from "./missing-key.js";
 import type { EmailOptions } from "./options.js";
 import type { EmailSection } from "./section.js";
 
@@ -13,7 +15,8 @@ export async function openEmail(config: EmailSection, { home, context, log }: Pl
   // Anyone who reads the gateway's log later must see that senders were not checked.
   const noted = config.verifySender === "off" ? [{ key: "channels.email.verifySender", to: "off" }] : [];
   const found = toOptions(config, home, log);
-  if (typeof found === "string") return { off: found, problems: [`channels.email is off: ${found}`], noted };
+  if (typeof found === "string")
+    return { off: found, problems: [statusSentence("channel_is_off", { name: "email", reason: found })], noted };
   const [{ createEmailChannel }, { createTokens }] = await Promise.all([
     import("./email.js"),
     import("./auth/tokens.js"),
@@ -51,14 +54,12 @@ type FoundOptions = EmailOptions & { readonly login: OAuthLogin | undefined };
 function toOptions(config: EmailSection, home: string, log: Logger): FoundOptions | string {
   const { consentGranted, oauth, imapHost, smtpHost, imapUsername, imapPassword, accessToken } = config;
   if (!consentGranted) return "consentGranted is false: set it to true to let this mailbox be read";
-  if (imapHost === undefined || imapUsername === undefined) return "imapHost and imapUsername are needed";
-  if (smtpHost === undefined) return "smtpHost is needed";
+  const missing = missingKey(config);
+  if (missing !== undefined || imapHost === undefined || imapUsername === undefined || smtpHost === undefined)
+    return `it has no ${missing}`;
   const fromAddress = config.fromAddress ?? imapUsername.toLowerCase();
-  if (!fromAddress.includes("@")) return "fromAddress is needed, as imapUsername is not an address";
   const login = toLogin(oauth);
-  if (typeof login === "string") return login;
   const hasToken = login !== undefined || accessToken !== undefined || config.accessTokenFile !== undefined;
-  if (imapPassword === undefined && !hasToken) return "imapPassword, oauth, accessToken or accessTokenFile is needed";
   const inHome = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(home, path);
   const { verifySender, session, pollIntervalSeconds, markSeen, hourlyPerSender, authservId } = config;
@@ -90,13 +91,7 @@ function toOptions(config: EmailSection, home: string, log: Logger): FoundOption
   };
 }
 
-function toLogin({
-  tokenUrl,
-  clientId,
-  refreshToken,
-  ...more
-}: EmailSection["oauth"]): OAuthLogin | string | undefined {
-  if (refreshToken === undefined) return undefined;
-  if (tokenUrl === undefined || clientId === undefined) return "oauth.tokenUrl and oauth.clientId are needed";
+function toLogin({ tokenUrl, clientId, refreshToken, ...more }: EmailSection["oauth"]): OAuthLogin | undefined {
+  if (refreshToken === undefined || tokenUrl === undefined || clientId === undefined) return undefined;
   return { ...more, tokenUrl, clientId, refreshToken };
 }

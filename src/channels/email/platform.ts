@@ -1,4 +1,7 @@
+import { findingSentence } from "../../util/words/finding-sentences.js";
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
+import { missingKey } from "./missing-key.js";
 import { type EmailSection, email, emailLabels, emailMeanings } from "./section.js";
 import { emailImports, emailSetUp } from "./set-up.js";
 
@@ -8,6 +11,11 @@ export const emailPlatform: Platform<EmailSection> = {
   section: email,
 
   isPermitted: ({ consentGranted }) => consentGranted,
+
+  lacks(section) {
+    const missing = missingKey(section);
+    return missing === undefined ? undefined : problemSentence("channel_lacks", { name: "email", missing });
+  },
 
   guarded: ["accessTokenFile", "tlsCaFile", "oauth"],
 
@@ -28,8 +36,8 @@ export const emailPlatform: Platform<EmailSection> = {
             {
               about: "people",
               level: "fail",
-              found: "channels.email.verifySender is off: anybody can write in the name of anybody",
-              todo: 'Set it to "required"',
+              found: findingSentence("sender_unverified", { name: "email" }),
+              todo: findingSentence("sender_unverified_todo"),
             },
           ]
         : [],

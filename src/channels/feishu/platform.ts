@@ -1,3 +1,4 @@
+import { findingSentence } from "../../util/words/finding-sentences.js";
 import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { parseListenAddr } from "../wire/webhook.js";
@@ -57,8 +58,8 @@ export const feishuPlatform: Platform<FeishuSection> = {
             {
               about: "access",
               level: "warn",
-              found: "channels.feishu has no encryptKey: events come unsigned, and who sees one can make up others",
-              todo: "Set an Encrypt Key at Events & Callbacks → Encryption Strategy, and put it into channels.feishu.encryptKey",
+              found: findingSentence("channel_unsigned", { name: "feishu" }),
+              todo: findingSentence("channel_unsigned_todo", { name: "feishu" }),
             },
           ]
         : [],

@@ -45,6 +45,7 @@ const content = textual.extend({
   membership: z.string().optional().catch(undefined),
   displayname: z.string().nullish().catch(undefined),
   replacement_room: z.string().optional().catch(undefined),
+  predecessor: z.looseObject({ room_id: z.string() }).optional().catch(undefined),
   "m.automated": z.boolean().optional().catch(undefined),
   "org.matrix.msc1767.automated": z.boolean().optional().catch(undefined),
 });
@@ -76,14 +77,22 @@ export function parseEvent(data: unknown): MatrixEvent | undefined {
   return matrixEvent.safeParse(data).data;
 }
 
+/** Of a state event that was asked for by itself. */
+export function parseContent(data: unknown): Content {
+  return content.catch({}).parse(data);
+}
+
 export function eventsIn(list: readonly unknown[] | undefined): readonly MatrixEvent[] {
   return (list ?? []).flatMap((one) => parseEvent(one) ?? []);
 }
 
+/** Homeservers do not look at what its author calls the first event of a thread, and it becomes a part of the session's key. */
+const eventId = /^\$[\w+/=.~-]{1,200}(?::[\w.:[\]-]{1,200})?$/;
+
 /** The first event of its thread; undefined: it is in none. */
 export function threadOf({ content }: MatrixEvent): string | undefined {
   const about = content["m.relates_to"];
-  return about?.rel_type === "m.thread" ? about.event_id : undefined;
+  return about?.rel_type === "m.thread" && eventId.test(about.event_id ?? "") ? about.event_id : undefined;
 }
 
 /** The event that it answers; in a thread clients name the last one although nobody has chosen it. */
@@ -98,6 +107,15 @@ export function answeredBy({ content }: MatrixEvent): string | undefined {
 export function replacedBy({ content }: MatrixEvent): string | undefined {
   const about = content["m.relates_to"];
   return about?.rel_type === "m.replace" ? about.event_id : undefined;
+}
+
+/**
+ * The event that a redaction takes back. It is named in two places, of which the homeserver has looked at one, by the version of
+ * the room. Undefined: they differ, so that its author has written one of them.
+ */
+export function redactedBy({ redacts, content }: MatrixEvent): string | undefined {
+  const named = new Set([redacts, content.redacts].filter((id) => id !== undefined));
+  return named.size === 1 ? [...named][0] : undefined;
 }
 
 /** As it reads now, where the homeserver tells about its last edit. */

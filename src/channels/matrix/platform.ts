@@ -1,5 +1,6 @@
 import { isLoopback } from "../../util/loopback.js";
 import { whatToAdd } from "../../util/packages/missing.js";
+import { findingSentence } from "../../util/words/finding-sentences.js";
 import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { type MatrixSection, matrix, matrixLabels, matrixMeanings } from "./section.js";
@@ -38,7 +39,7 @@ export const matrixPlatform: Platform<MatrixSection> = {
     const credentials = { homeserver, accessToken, userId, password };
     return {
       channel: new MatrixChannel({ ...credentials, takesAll, encryption, log }, context),
-      problems: strangeIds(section).map((id) => `channels.matrix.allowFrom: ${id} ${notAnId}`),
+      problems: strangeIds(section).map((id) => foundStrange(id)),
     };
   },
 
@@ -52,16 +53,16 @@ export const matrixPlatform: Platform<MatrixSection> = {
       ...strangeIds(section).map((id) => ({
         about: "people" as const,
         level: "warn" as const,
-        found: `channels.matrix.allowFrom: ${id} ${notAnId}`,
-        todo: "Write the whole id, such as @ann:example.org",
+        found: foundStrange(id),
+        todo: findingSentence("strange_id_todo"),
       })),
       ...(section.homeserver?.startsWith("http://") === true && !isNear(section.homeserver)
         ? [
             {
               about: "access" as const,
               level: "fail" as const,
-              found: "channels.matrix.homeserver begins with http://: the access token is sent without encryption",
-              todo: "Use the address that begins with https://",
+              found: findingSentence("homeserver_open", { name: "matrix" }),
+              todo: findingSentence("homeserver_open_todo"),
             },
           ]
         : []),
@@ -73,7 +74,9 @@ export const matrixPlatform: Platform<MatrixSection> = {
   imports: matrixImports,
 };
 
-const notAnId = "is not a Matrix id, so nobody is recognised by it.";
+function foundStrange(id: string): string {
+  return findingSentence("strange_id", { name: "matrix", id, title: "Matrix" });
+}
 
 function strangeIds({ allowFrom }: Pick<MatrixSection, "allowFrom">): readonly string[] {
   return allowFrom.filter((id) => id !== "*" && !personId.test(id));

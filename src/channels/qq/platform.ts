@@ -1,3 +1,4 @@
+import { findingSentence } from "../../util/words/finding-sentences.js";
 import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
 import { parseListenAddr } from "../wire/webhook.js";
@@ -25,7 +26,7 @@ export const qqPlatform: Platform<QqSection> = {
     const webhook = receiveBy === "webhook" ? { listenAddr, path } : undefined;
     return {
       channel: new QqChannel({ ...credentials, wsUrl, webhook, apiRoot, tokenRoot, log }, context),
-      problems: strangeIds(section).map((id) => `channels.qq.allowFrom: ${id} ${notAnOpenid}`),
+      problems: strangeIds(section).map(foundNumber),
     };
   },
 
@@ -45,8 +46,8 @@ export const qqPlatform: Platform<QqSection> = {
       strangeIds(section).map((id) => ({
         about: "people",
         level: "warn",
-        found: `channels.qq.allowFrom: ${id} ${notAnOpenid}`,
-        todo: "Take it out. Who writes gets a pairing code while the list is empty",
+        found: foundNumber(id),
+        todo: findingSentence("number_for_id_todo"),
       })),
   },
 
@@ -55,7 +56,9 @@ export const qqPlatform: Platform<QqSection> = {
   imports: qqImports,
 };
 
-const notAnOpenid = "is a QQ number. QQ tells a bot openids alone, so nobody is recognised by it.";
+function foundNumber(id: string): string {
+  return findingSentence("number_for_id", { name: "qq", id, title: "QQ", same: "QQ" });
+}
 
 /** QQ numbers, which the Go maxclaw took as if everybody may write. */
 function strangeIds({ allowFrom }: Pick<QqSection, "allowFrom">): readonly string[] {

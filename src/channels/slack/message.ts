@@ -42,7 +42,7 @@ export const slackMessage = z.looseObject({
   thread_ts: timestamp.nullish(),
   parent_user_id: z.string().nullish(),
   reply_count: z.number().nullish(),
-  edited: z.looseObject({ ts: z.string() }).nullish(),
+  edited: z.looseObject({ ts: z.string(), user: z.string().nullish() }).nullish(),
   files: z.array(slackFile).nullish(),
   attachments: z.array(sharedMessage).nullish(),
   metadata: z.looseObject({ event_payload: z.looseObject({ id: z.string().optional() }).optional() }).nullish(),

@@ -2,6 +2,7 @@ import type { GrammyError, HttpError } from "grammy";
 import { ChannelError, messageOf } from "../../errors.js";
 import { codeOf } from "../../util/error-code.js";
 import { whyUnreached } from "../../util/text/why-unreached.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 
 // By name: grammy is imported only where the channel is on. Its own errors must not become a `cause`, because the
 // address inside them holds the token.
@@ -18,34 +19,43 @@ export function isParseError(error: unknown): boolean {
   return isRefusal(error) && error.error_code === 400 && error.description.includes("can't parse entities");
 }
 
+const title = "Telegram";
+
 /** What a failed poll means for the channel. */
 export function pollError(error: unknown, timedOut: boolean): ChannelError {
   if (error instanceof ChannelError) return error;
   if (timedOut) {
-    return new ChannelError("Telegram did not answer in time, not even to say that there is nothing new.", {
+    return new ChannelError(statusSentence("late_poll", { title }), {
       retryable: true,
     });
   }
   if (!isRefusal(error)) {
-    return new ChannelError(`Telegram cannot be reached: ${networkReason(error)}.`, { retryable: true });
+    return new ChannelError(statusSentence("unreachable", { title, reason: networkReason(error) }), {
+      retryable: true,
+    });
   }
   const { error_code: code, description, parameters } = error;
   switch (code) {
     case 401:
     case 404:
       return new ChannelError(
-        `Telegram does not know this bot token (${code}). Put the token that @BotFather shows into channels.telegram.token.`,
+        statusSentence("bot_unknown", {
+          title,
+          code,
+          where: statusSentence("where_botfather"),
+          key: "channels.telegram.token",
+        }),
       );
     case 409:
-      return new ChannelError(
-        "Another program polls Telegram with the same bot token (409). Stop it, or give this gateway a bot of its own.",
-        { retryable: true },
-      );
+      return new ChannelError(statusSentence("two_polls", { title, code }), { retryable: true });
     default:
-      return new ChannelError(`Telegram refused ${error.method} (${code}: ${description}).`, {
-        retryable: true,
-        retryAfterMs: waitOf(parameters.retry_after),
-      });
+      return new ChannelError(
+        statusSentence("call_refused", { title, call: error.method, reason: `${code}: ${description}` }),
+        {
+          retryable: true,
+          retryAfterMs: waitOf(parameters.retry_after),
+        },
+      );
   }
 }
 
@@ -61,7 +71,7 @@ export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefine
   if (error instanceof ChannelError) return error;
   if (isRefusal(error)) {
     const { error_code: code, description, parameters } = error;
-    return new ChannelError(`Telegram refused the message (${code}: ${description}).`, {
+    return new ChannelError(statusSentence("message_refused", { title, reason: `${code}: ${description}` }), {
       outcome: "refused",
       retryable: !isForGood(code, description),
       isChatClosed: isForGood(code, description) && (code === 403 || closedChat.test(description)),
@@ -69,16 +79,16 @@ export function sendError(error: unknown, cutOff: "timeout" | "abort" | undefine
     });
   }
   if (cutOff !== undefined) {
-    const why = cutOff === "timeout" ? "Telegram did not answer in time" : "The send was aborted";
-    return new ChannelError(`${why}: the message may have arrived.`, { outcome: "unknown", retryable: true });
+    const why = cutOff === "timeout" ? statusSentence("late_send", { title }) : statusSentence("cut_send");
+    return new ChannelError(why, { outcome: "unknown", retryable: true });
   }
   const reason = networkReason(error);
   return hadLeft(error)
-    ? new ChannelError(`The connection to Telegram broke (${reason}): the message may have arrived.`, {
+    ? new ChannelError(statusSentence("broke_send", { title, reason }), {
         outcome: "unknown",
         retryable: true,
       })
-    : new ChannelError(`Telegram cannot be reached: ${reason}.`, { outcome: "refused", retryable: true });
+    : new ChannelError(statusSentence("unreachable", { title, reason }), { outcome: "refused", retryable: true });
 }
 
 const closedChat = /chat not found|user is deactivated|PEER_ID_INVALID|CHAT_WRITE_FORBIDDEN|not enough rights/i;

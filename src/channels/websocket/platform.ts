@@ -1,4 +1,5 @@
 import { isLoopback } from "../../util/loopback.js";
+import { findingSentence } from "../../util/words/finding-sentences.js";
 import type { Platform } from "../platform.js";
 import { type WebSocketSection, websocket, websocketLabels, websocketMeanings } from "./section.js";
 
@@ -36,8 +37,8 @@ export const websocketPlatform: Platform<WebSocketSection> = {
               about: "access",
               // With another host it would not start.
               level: "warn",
-              found: `channels.websocket has no token: who reaches ${host}:${port} may talk to the assistant`,
-              todo: "Set channels.websocket.token",
+              found: findingSentence("channel_open", { name: "websocket", place: `${host}:${port}` }),
+              todo: findingSentence("channel_open_todo", { name: "websocket" }),
             },
           ]
         : [],

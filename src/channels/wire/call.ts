@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { ChannelError } from "../../errors.js";
 import { linked } from "../../util/async/linked.js";
 import { neverLeft, whyUnreached } from "../../util/text/why-unreached.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 
 export interface Call {
   /** Who is asked, for people, e.g. `Slack`. */
@@ -135,7 +136,11 @@ function toChannelError(error: unknown, title: string, cutOff: "timeout" | "abor
   }
   const why = whyUnreached(error);
   if (neverLeft(error))
-    return new ChannelError(`${title} cannot be reached: ${why ?? "no connection came about"}.`, { retryable: true });
-  const broke = `The connection to ${title} broke (${why ?? "it was cut"})`;
-  return new ChannelError(`${broke}${mayHaveArrived}`, { outcome: "unknown", retryable: true });
+    return new ChannelError(statusSentence("unreachable", { title, reason: why ?? "no connection came about" }), {
+      retryable: true,
+    });
+  return new ChannelError(statusSentence("broke_send", { title, reason: why ?? "it was cut" }), {
+    outcome: "unknown",
+    retryable: true,
+  });
 }

@@ -5,6 +5,7 @@ import { backoffMs, jittered } from "../../util/async/backoff.js";
 import { linked } from "../../util/async/linked.js";
 import { sleep } from "../../util/async/sleep.js";
 import { whyUnreached } from "../../util/text/why-unreached.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 
 export interface SocketOptions {
   /** Who is at the other end, for people, e.g. `QQ`. */
@@ -220,7 +221,9 @@ class Attempt implements OpenSocket {
   #errorOf(error: unknown): ChannelError {
     if (error instanceof ChannelError) return error;
     const why = whyUnreached(error) ?? messageOf(error).replaceAll(/wss?:\/\/\S+/g, "its address");
-    return new ChannelError(`${this.#options.title} cannot be reached: ${why}.`, { retryable: true });
+    return new ChannelError(statusSentence("unreachable", { title: this.#options.title, reason: why }), {
+      retryable: true,
+    });
   }
 }
 

@@ -15,6 +15,7 @@ import type { Xml } from "./stream/xml.js";
 export interface AccountOptions {
   readonly login: Omit<Login, "resource">;
   readonly rooms: readonly string[];
+  readonly allowGroups?: readonly string[] | undefined;
   /** In rooms. Absent: the name of the account. */
   readonly nick?: string | undefined;
   readonly spans?: Partial<SessionSpans> | undefined;
@@ -80,7 +81,7 @@ export class Account {
   }
 
   async #open(): Promise<Link> {
-    const { login, spans = {}, rooms, nick = userOf(login.jid), log } = this.#options;
+    const { login, spans = {}, rooms, allowGroups = [], nick = userOf(login.jid), log } = this.#options;
     const { records } = this.#context;
     try {
       const { signal } = new AbortController();
@@ -89,7 +90,7 @@ export class Account {
       void session.closed.then(() => {
         this.#link = undefined;
       });
-      return new Link(session, new Rooms(session, { rooms, nick, records, log }));
+      return new Link(session, new Rooms(session, { rooms, allowGroups, nick, records, log }));
     } catch (error) {
       this.#link = undefined;
       throw error;

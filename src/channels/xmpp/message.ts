@@ -30,16 +30,18 @@ const longestQuote = 400;
 const encryptedBody = /^(?:I sent you an OMEMO encrypted message|\[This message is OMEMO encrypted\])/i;
 
 /** As the gateway takes it; undefined when there is nothing in it for anybody to read. */
-export function toReceived({ id, message, isLive }: Entry, reading: Reading): ReceivedMessage | undefined {
+export function toReceived(entry: Entry, reading: Reading): ReceivedMessage | undefined {
+  const { id, message } = entry;
   const { account, room } = reading;
   const from = message.attribute("from") ?? "";
-  const speaker = room === undefined ? { senderId: bareOf(from) } : speakerOf(message, room, isLive);
+  const speaker = room === undefined ? { senderId: bareOf(from) } : speakerOf(entry, room);
   const chatId = bareOf(from);
   const common = {
     chatId,
     chatType: room === undefined ? ("dm" as const) : ("group" as const),
     ...speaker,
-    dedupId: dedupIdOf(id, message, account, speaker.senderId),
+    // Each archive has ids of its own, which the server of a room can choose.
+    dedupId: dedupIdOf(id, message, room === undefined ? account : `${account}:${room.jid}`, speaker.senderId),
   };
   if (isEncrypted(message)) {
     const isAsked = room === undefined;
@@ -78,9 +80,8 @@ export function wireIdOf(platformMessageId: string): string {
  * Who speaks in a room: the address that the room shows. Without one it is a stranger, and what tells them from others is not an
  * address that a list of people could hold.
  */
-function speakerOf(message: Xml, room: Room, isLive: boolean): Speaker {
+function speakerOf({ message, isLive, occupant: present }: Entry, room: Room): Speaker {
   const nick = resourceOf(message.attribute("from") ?? "") ?? "";
-  const present = isLive ? room.occupants.get(nick) : undefined;
   const jid = isLive ? present?.jid : archivedAddress(message, room);
   if (jid !== undefined) return { senderId: jid, senderName: nick };
   const occupantId = room.hasOccupantIds ? message.child("occupant-id", ns.occupant)?.attribute("id") : undefined;
@@ -92,13 +93,13 @@ function speakerOf(message: Xml, room: Room, isLive: boolean): Speaker {
 function archivedAddress(message: Xml, room: Room): string | undefined {
   if (!room.showsAddresses) return undefined;
   const jid = message.all("x", ns.roomUser).at(-1)?.child("item", ns.roomUser)?.attribute("jid");
-  return jid === undefined ? undefined : bareOf(jid);
+  return jid !== undefined && room.speaksFor(jid) ? bareOf(jid) : undefined;
 }
 
-function dedupIdOf(id: string | undefined, message: Xml, account: string, senderId: string): string | undefined {
-  if (id !== undefined) return `xmpp:${account}:${id}`;
+function dedupIdOf(id: string | undefined, message: Xml, archive: string, senderId: string): string | undefined {
+  if (id !== undefined) return `xmpp:${archive}:${id}`;
   const own = message.child("origin-id", ns.ids)?.attribute("id") ?? message.attribute("id");
-  return own === undefined ? undefined : `xmpp:${account}:${idFor(senderId, own)}`;
+  return own === undefined ? undefined : `xmpp:${archive}:${idFor(senderId, own)}`;
 }
 
 function isEncrypted(message: Xml): boolean {

@@ -15,11 +15,11 @@ export const xmppPlatform: Platform<XmppSection> = {
 
   shape: async () => (await import("./shape.js")).xmppShape,
 
-  async open({ jid, password, service, rooms, nick, allowFrom }, { context, log }) {
+  async open({ jid, password, service, rooms, nick, allowFrom, allowGroups }, { context, log }) {
     if (jid === undefined || password === undefined) return {};
     const { XmppChannel } = await import("./xmpp.js");
     const login = { jid, password, service };
-    return { channel: new XmppChannel({ login, rooms, nick, allowFrom, log }, context) };
+    return { channel: new XmppChannel({ login, rooms, nick, allowFrom, allowGroups, log }, context) };
   },
 
   async logIn({ jid = "", password = "", service }, _scope, signal) {

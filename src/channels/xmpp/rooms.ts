@@ -5,7 +5,7 @@ import { createGate } from "../../util/async/gate.js";
 import { within } from "../../util/async/within.js";
 import { newId } from "../../util/ids.js";
 import type { ChannelRecords } from "../channel.js";
-import { bareOf, jidIn, resourceOf } from "./jid.js";
+import { bareOf, domainOf, jidIn, resourceOf } from "./jid.js";
 import { ns } from "./namespaces.js";
 import { featuresOf } from "./stream/disco.js";
 import type { Session } from "./stream/session.js";
@@ -13,8 +13,8 @@ import { type Xml, xml } from "./stream/xml.js";
 import { StanzaError, stanzaErrorIn, toChannelError } from "./xmpp-error.js";
 
 /** Somebody in a room, from when they come until they go. */
-interface Occupant {
-  /** Their address, where the room shows it. */
+export interface Occupant {
+  /** Their address, where the room shows it and is believed. */
   readonly jid: string | undefined;
   /** Made up here: the next who takes the nick is somebody else. */
   readonly token: string;
@@ -29,12 +29,16 @@ export interface Room {
   readonly showsAddresses: boolean;
   /** Its word on who is the same person (XEP-0421), which nobody else can write. */
   readonly hasOccupantIds: boolean;
+  /** Its word counts that this address is behind a nick. */
+  readonly speaksFor: (address: string) => boolean;
   readonly occupants: Map<string, Occupant>;
 }
 
 export interface RoomsOptions {
-  /** From the config. */
+  /** From the config: those that it enters. */
   readonly rooms: readonly string[];
+  /** Also named there: rooms where it answers. */
+  readonly allowGroups: readonly string[];
   readonly nick: string;
   readonly records: ChannelRecords;
   readonly joinMs?: number | undefined;
@@ -43,6 +47,8 @@ export interface RoomsOptions {
 
 const defaultJoinMs = 20_000;
 const mostNicks = 3;
+/** Into so many people can bring the bot. */
+const mostInvited = 100;
 const invited = z.object({ password: z.string().optional() });
 const prefix = "room ";
 
@@ -71,11 +77,13 @@ export class Rooms {
 
   /** Those of the config, and those that the bot was invited to. */
   get wanted(): readonly string[] {
-    const kept = this.#options.records
-      .list()
-      .flatMap(({ id }) => (id.startsWith(prefix) ? [id.slice(prefix.length)] : []));
     const named = this.#options.rooms.flatMap((room) => jidIn(room) ?? []);
-    return [...new Set([...named, ...kept])];
+    return [...new Set([...named, ...this.#invited])];
+  }
+
+  get #invited(): readonly string[] {
+    const { records } = this.#options;
+    return records.list().flatMap(({ id }) => (id.startsWith(prefix) ? [id.slice(prefix.length)] : []));
   }
 
   get joined(): readonly Room[] {
@@ -95,10 +103,32 @@ export class Rooms {
     return this.#closed.get(jid);
   }
 
-  /** The bot was invited by somebody who may do that: also after a restart it is there. */
-  async accept(jid: string, password: string | undefined): Promise<void> {
+  /** Who has this nick now, in a room that the bot is in or is about to enter. */
+  occupant(jid: string, nick: string): Occupant | undefined {
+    return (this.#joining.get(jid)?.occupants ?? this.#joined.get(jid)?.occupants)?.get(nick);
+  }
+
+  /**
+   * The bot was invited by somebody who may do that: also after a restart it is there. What is not a room is not entered:
+   * an address of a person would count as one, and its person would not be heard any more.
+   *
+   * @throws {ChannelError} it is not a room, or there are too many
+   */
+  async accept(jid: string, password: string | undefined, signal: AbortSignal): Promise<void> {
+    if (this.#joined.has(jid)) return;
+    if (!(await featuresOf(this.#session, jid, signal)).has(ns.room)) throw new ChannelError(`${jid} is not a room.`);
+    if (!this.#invited.includes(jid) && this.#invited.length >= mostInvited)
+      throw new ChannelError(`The bot was invited into ${mostInvited} rooms already, and goes into no more.`);
     this.#closed.delete(jid);
     await this.#options.records.put(prefix + jid, password === undefined ? {} : { password });
+  }
+
+  /** Anybody can have a server, and a room there can show any address. */
+  #speaksFor(room: string, address: string): boolean {
+    const { rooms, allowGroups } = this.#options;
+    const isOf = (domain: string): boolean => `.${domainOf(room)}`.endsWith(`.${domain}`);
+    const isNamed = [...rooms, ...allowGroups].some((one) => jidIn(one) === room);
+    return isNamed || isOf(domainOf(this.#session.account)) || isOf(domainOf(address));
   }
 
   /** Resolves once the bot is in it. @throws {ChannelError} */
@@ -122,6 +152,7 @@ export class Rooms {
       hasArchive: features.has(ns.archive),
       showsAddresses: features.has("muc_nonanonymous"),
       hasOccupantIds: features.has(ns.occupant),
+      speaksFor: (address) => this.#speaksFor(jid, address),
     };
     const closed = this.#closed.get(jid);
     if (closed !== undefined) throw closed;
@@ -161,7 +192,9 @@ export class Rooms {
     }
     const occupants = joining?.occupants ?? this.#joined.get(jid)?.occupants;
     if (occupants === undefined) return;
-    const about = presence.child("x", ns.roomUser);
+    // Who is in a room may have written one, and the room's own is behind it.
+    const abouts = presence.all("x", ns.roomUser);
+    const about = abouts.at(-1);
     const statuses = about?.all("status", ns.roomUser).map((status) => status.attribute("code")) ?? [];
     const isMe = statuses.includes("110") || nick === (joining?.nick ?? this.#joined.get(jid)?.nick);
     if (type === "unavailable") {
@@ -169,9 +202,9 @@ export class Rooms {
       if (isMe && joining?.isIn !== false) this.#noteOut(jid, statuses, about);
       return;
     }
-    const real = about?.child("item", ns.roomUser)?.attribute("jid");
+    const real = abouts.length === 1 ? about?.child("item", ns.roomUser)?.attribute("jid") : undefined;
     const before = occupants.get(nick);
-    const known = real === undefined ? undefined : bareOf(real);
+    const known = real !== undefined && this.#speaksFor(jid, real) ? bareOf(real) : undefined;
     occupants.set(nick, { jid: known, token: before?.jid === known ? (before?.token ?? newId("occ")) : newId("occ") });
     if (!isMe || joining === undefined) return;
     joining.isIn = true;

@@ -1,5 +1,6 @@
 import { platformNames, risksOf } from "../../channels/platforms.js";
 import { isLoopback } from "../../util/loopback.js";
+import { findingSentence } from "../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../check.js";
 
 const shortestToken = 16;
@@ -16,30 +17,30 @@ export const accessCheck: Check = {
     if (token === undefined)
       found.push({
         level: "warn",
-        found: "There is no gateway.token: each account on this machine can use the gateway as its owner",
-        todo: "Make one with openssl rand -hex 32, and set it as gateway.token or MAXCLAW_TOKEN",
+        found: findingSentence("no_token"),
+        todo: findingSentence("no_token_todo"),
       });
     else if (isWeak(token))
       found.push({
         level: isLoopback(bound) ? "warn" : "fail",
-        found: "gateway.token can be guessed",
-        todo: "Make one with openssl rand -hex 32",
+        found: findingSentence("weak_token"),
+        todo: findingSentence("weak_token_todo"),
       });
     if (!isLoopback(host) || !isLoopback(bound))
       found.push({
         level: "warn",
-        found: `The gateway can be reached by other machines (${isLoopback(host) ? bound : host})`,
-        todo: "Put a proxy with TLS in front of it, or set gateway.host to 127.0.0.1",
+        found: findingSentence("reachable", { host: isLoopback(host) ? bound : host }),
+        todo: findingSentence("reachable_todo"),
       });
     if (allowedOrigins.includes("*"))
       found.push({
         level: "fail",
-        found: "gateway.allowedOrigins lets each web page call the gateway",
-        todo: "Name the pages that may",
+        found: findingSentence("any_origin"),
+        todo: findingSentence("any_origin_todo"),
       });
     for (const name of platformNames)
       for (const { about: _, ...risk } of risksOf(name, channels, "access")) found.push(risk);
-    return found.length > 0 ? found : [{ level: "ok", found: "The gateway is closed to strangers" }];
+    return found.length > 0 ? found : [{ level: "ok", found: findingSentence("access_fine") }];
   },
 };
 

@@ -1,4 +1,5 @@
 import { createRunProgram } from "../../service/programs.js";
+import { findingSentence } from "../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../check.js";
 import { nodeFinding } from "../checks/machine/node.js";
 import { browserOf } from "../tool-programs.js";
@@ -17,8 +18,8 @@ export const machineCheck: Check = {
     if (process.getuid?.() === 0)
       found.push({
         level: "warn",
-        found: "This runs as root: what breaks out of the gateway owns the machine",
-        todo: "Use an account of its own: docs/service.md",
+        found: findingSentence("root"),
+        todo: findingSentence("root_todo"),
       });
     const node = nodeFinding(process.versions.node, now());
     if (node.level !== "ok") found.push(node);
@@ -27,9 +28,7 @@ export const machineCheck: Check = {
       browser && (await createRunProgram(env, signal)(browser, ["--version"], { limitMs: programMs }))?.stdout;
     const old = said && oldBrowser(said, now());
     if (old) found.push(old);
-    return found.length > 0
-      ? found
-      : [{ level: "ok", found: "The account has few rights, and its programs are not old" }];
+    return found.length > 0 ? found : [{ level: "ok", found: findingSentence("machine_fine") }];
   },
 };
 
@@ -42,7 +41,7 @@ export function oldBrowser(said: string, now: number): Finding | undefined {
   if (newest - Number(major) <= oldVersions) return undefined;
   return {
     level: "warn",
-    found: `${name} ${major} is about ${newest - Number(major)} versions old, and its known holes are open`,
-    todo: "Update it with the package manager of the system",
+    found: findingSentence("old_browser", { name: `${name} ${major}`, n: newest - Number(major) }),
+    todo: findingSentence("old_browser_todo"),
   };
 }

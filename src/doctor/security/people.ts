@@ -1,4 +1,5 @@
 import { platformNames, risksOf } from "../../channels/platforms.js";
+import { findingSentence } from "../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../check.js";
 
 /** Who may talk to the assistant. */
@@ -17,10 +18,10 @@ export const peopleCheck: Check = {
       if (verdict === "allow" && isWide && role !== "owner" && sender === undefined)
         found.push({
           level: "fail",
-          found: `policy.rules[${at}] allows ${tool === "exec" ? "each command" : "each tool"} to everybody`,
-          todo: 'Add "role": "owner", or name the tool and its argument',
+          found: findingSentence(tool === "exec" ? "any_command" : "any_tool", { n: at }),
+          todo: findingSentence("any_tool_todo"),
         });
     }
-    return found.length > 0 ? found : [{ level: "ok", found: "Strangers are not let in" }];
+    return found.length > 0 ? found : [{ level: "ok", found: findingSentence("people_fine") }];
   },
 };

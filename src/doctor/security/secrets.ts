@@ -1,6 +1,7 @@
 import { readText } from "../../config/read-text.js";
 import { redactConfig } from "../../config/redact.js";
 import { openKey } from "../../providers/catalogue/presets.js";
+import { findingSentence } from "../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../check.js";
 
 /** Where keys and tokens are kept, and how they travel. */
@@ -11,17 +12,20 @@ export const secretsCheck: Check = {
     const { path, config } = loaded;
     const found: Finding[] = [];
     const inFile = path === undefined ? 0 : await countSecrets(path);
-    if (inFile === undefined)
+    if (path !== undefined && inFile === undefined)
       found.push({
         level: "warn",
-        found: `${path} cannot be read, so nobody can say whether it holds secrets`,
-        todo: "Correct the file, and run this again",
+        found: findingSentence("file_unread", { path }),
+        todo: findingSentence("file_unread_todo"),
       });
-    else if (inFile > 0)
+    else if (path !== undefined && inFile !== undefined && inFile > 0)
       found.push({
         level: "warn",
-        found: `${path} holds ${inFile === 1 ? "a secret" : `${inFile} secrets`}: everyone who sees the file can use ${inFile === 1 ? "it" : "them"}`,
-        todo: `Write them as \${NAME}, and their values into ${home}/secrets.json`,
+        found:
+          inFile === 1
+            ? findingSentence("file_secret", { path })
+            : findingSentence("file_secrets", { path, n: inFile }),
+        todo: findingSentence("file_secrets_todo", { form: `\${NAME}`, home }),
       });
     for (const [name, settings] of Object.entries(config.providers)) {
       const open = openKey(name, settings);
@@ -31,10 +35,10 @@ export const secretsCheck: Check = {
       if (url !== undefined && isOpenWay(url) && Object.keys(headers).length > 0)
         found.push({
           level: "fail",
-          found: `tools.mcpServers.${name} sends its headers over http://, where everybody on the way can read them`,
-          todo: "Use https://",
+          found: findingSentence("open_headers", { name }),
+          todo: findingSentence("use_https"),
         });
-    return found.length > 0 ? found : [{ level: "ok", found: "No secret is in the config file" }];
+    return found.length > 0 ? found : [{ level: "ok", found: findingSentence("secrets_fine") }];
   },
 };
 

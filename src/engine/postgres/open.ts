@@ -125,12 +125,12 @@ function createSignals(
   const { modules, url, instanceId: nodeId, log } = options;
   const notYet = (error: unknown): void => log.debug("what another node told is seen later", { error });
   const onSignal = (signal: Signal): void => {
-    const { e, w, q, l, d, r } = signal;
+    const { e, w, q, l, d, b, r } = signal;
     if (e !== undefined) node.feed.seen(...e);
     if (w !== undefined) void seeWork(node, parts.lanes, w).catch(notYet);
     if (q === "inbound" || q === "outbound") parts.lanes.wake(q);
     if (l !== undefined) parts.leases().wake(l);
-    if (d !== undefined) parts.lanes.fenceSession(d);
+    if (d !== undefined) parts.lanes.fenceSession(d, b);
     if (r !== undefined) void node.records.refresh(...r).catch(notYet);
     parts.transient().take(signal);
   };

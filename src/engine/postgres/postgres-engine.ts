@@ -131,22 +131,31 @@ export class PostgresEngine implements Engine {
     const { channel, nodeId, lanes } = this.#facts;
     const change = counts.begin();
     let gone: Readonly<Record<string, number>> = {};
+    let next = Number.POSITIVE_INFINITY;
     try {
-      gone = await feed.inOrder(sessionKey, () =>
-        database.transaction(async (tx) => {
-          await tx.query("UPDATE @sessions SET deleted = seq, xid = pg_current_xact_id() WHERE key = $1", [sessionKey]);
+      gone = await feed.inOrder(sessionKey, async () => {
+        const deletion = await database.transaction(async (tx) => {
+          // From here on nothing is accepted for it until the end of the transaction.
+          const [session] = await tx.query<{ seq: number }>(
+            "UPDATE @sessions SET deleted = seq, xid = pg_current_xact_id() WHERE key = $1 RETURNING seq::float8",
+            [sessionKey],
+          );
+          const [place] = await tx.query<{ next: number }>("SELECT nextval('@positions')::float8 AS next");
           await tx.query("DELETE FROM @events WHERE session = $1", [sessionKey]);
           const removed = await work.removeSession(tx, sessionKey);
           const dead = await tx.query("DELETE FROM @dead WHERE session = $1 RETURNING 1", [sessionKey]);
-          const told = signalSql("$1", "json_build_object('n', $2::text, 'd', $3::text)");
-          await tx.query(`SELECT ${told}`, [channel, nodeId, sessionKey]);
-          return { ...removed, dead: -dead.length };
-        }),
-      );
+          const told = signalSql("$1", "json_build_object('n', $2::text, 'd', $3::text, 'b', $4::float8)");
+          await tx.query(`SELECT ${told}`, [channel, nodeId, sessionKey, place?.next]);
+          return { gone: { ...removed, dead: -dead.length }, seq: session?.seq ?? 0, next: place?.next };
+        });
+        feed.deleted(sessionKey, deletion.seq);
+        next = deletion.next ?? next;
+        return deletion.gone;
+      });
     } finally {
       change.end(gone);
     }
-    lanes.fenceSession(sessionKey);
+    lanes.fenceSession(sessionKey, next);
   }
 
   async cursor(name: string): Promise<string | undefined> {

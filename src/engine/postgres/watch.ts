@@ -10,7 +10,7 @@ import type { RecordRow } from "./records.js";
 
 interface Look {
   readonly xmin: string;
-  readonly sessions: readonly (readonly [string, number])[] | null;
+  readonly sessions: readonly (readonly [string, number, number])[] | null;
   readonly records: readonly RecordRow[] | null;
   readonly work: readonly { readonly queue: QueueName; readonly count: number; readonly oldest: number }[] | null;
   readonly dead: number;
@@ -18,7 +18,7 @@ interface Look {
 
 /** All that has changed since another look, no matter which node changed it: what a transaction that is older than `xmin` wrote was seen then. */
 const lookSql = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
-  (SELECT json_agg(json_build_array(key, seq)) FROM @sessions WHERE xid >= $1::xid8) AS sessions,
+  (SELECT json_agg(json_build_array(key, seq, deleted)) FROM @sessions WHERE xid >= $1::xid8) AS sessions,
   (SELECT json_agg(json_build_object('kind', kind, 'id', id, 'value', value, 'version', version, 'position', position))
     FROM @records WHERE xid >= $1::xid8) AS records,
   (SELECT json_agg(w) FROM (SELECT queue, count(*)::float8 AS count, min(accepted_at)::float8 AS oldest
@@ -136,7 +136,7 @@ export class Watch {
     const [look] = await database.query<Look>(lookSql, [this.#xmin]);
     if (look === undefined) return;
     this.#xmin = look.xmin;
-    for (const [key, seq] of look.sessions ?? []) feed.seen(key, seq);
+    for (const session of look.sessions ?? []) feed.seen(...session);
     feed.retryMissed();
     records.take(look.records ?? []);
     const of = (name: QueueName) => look.work?.find(({ queue }) => queue === name);

@@ -1,5 +1,6 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import { isPublic } from "../../util/network/public-address.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 
 /** Which addresses of the network tools may connect to. */
 export interface AddressPolicy {
@@ -28,9 +29,7 @@ export function createAddressPolicy(allow: readonly string[]): AddressPolicy {
       if (isOpen) return undefined;
       return `${name} is an address of this machine or of a private network, which tools may not reach (setting tools.web.fetch.allow).`;
     },
-    problems: entries
-      .filter(({ entry }) => entry === undefined)
-      .map(({ text }) => `tools.web.fetch.allow: ${text} is not a host, address or network, with or without a port.`),
+    problems: entries.filter(({ entry }) => entry === undefined).map(({ text }) => statusSentence("no_host", { text })),
   };
 }
 

@@ -1,5 +1,6 @@
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 import { createRests } from "../chain.js";
 import { createOfflineProvider } from "../offline/offline.js";
 import type { ChosenModel, ModelChain, Thinking } from "../provider.js";
@@ -193,10 +194,7 @@ function unpriced({ needsPrices }: ModelsOptions, models: readonly ChosenModel[]
   if (needsPrices !== true) return [];
   return models
     .filter(({ price }) => price === undefined)
-    .map(
-      ({ label }) =>
-        `The budgets in usd count nothing for ${label}, because its price is not known. Set prices.${label}.`,
-    );
+    .map(({ label }) => statusSentence("unpriced", { label, same: label }));
 }
 
 function providerProblems({ providers, own = [] }: ModelsOptions): readonly string[] {
@@ -204,9 +202,7 @@ function providerProblems({ providers, own = [] }: ModelsOptions): readonly stri
     if (own.some((one) => one.name === name)) return [];
     const addressless = !Object.hasOwn(presets, name) && !settings.apiBase?.trim();
     const sentences = [
-      addressless
-        ? `maxclaw does not know the address of the provider ${name}. Set providers.${name}.apiBase.`
-        : undefined,
+      addressless ? statusSentence("no_address", { name, same: name }) : undefined,
       misplacedKey(name, settings),
       openKey(name, settings),
     ];

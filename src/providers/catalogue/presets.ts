@@ -1,3 +1,4 @@
+import { statusSentence } from "../../util/words/status-sentences.js";
 import type { Thinking } from "../provider.js";
 import type { TimeLimits } from "../wire/timeouts.js";
 
@@ -131,7 +132,7 @@ export function misplacedKey(name: string, { apiKey, apiBase }: ProviderSettings
   const [receiver] =
     Object.entries(presets).find(([, { apiBase: own }]) => host !== undefined && hostOf(own) === host) ?? [];
   if (owner === undefined || receiver === undefined || receiver === owner) return undefined;
-  return `providers.${name}.apiKey looks like a key of ${owner}, so it is not sent to ${receiver} (${host}). Move it to providers.${owner}, or correct providers.${name}.`;
+  return statusSentence("misplaced_key", { name, owner, receiver, host: host ?? "", same: owner, self: name });
 }
 
 /** One sentence when a key would travel unencrypted through networks of others. */
@@ -141,7 +142,7 @@ export function openKey(name: string, { apiKey, apiBase, headers }: ProviderSett
   if (!URL.canParse(base)) return undefined;
   const { protocol, hostname } = new URL(base);
   if (protocol !== "http:" || isNearby(hostname)) return undefined;
-  return `providers.${name}.apiBase begins with http://, so everybody on the way to ${hostname} can read the key. Use https://.`;
+  return statusSentence("open_key", { name, host: hostname });
 }
 
 /** This machine, the own network, a neighbouring container. */

@@ -14,15 +14,17 @@ export interface ChatDirectory {
 
 const maxText = 20_000;
 
+const input = z.object({
+  text: z.string(),
+  channel: z.string().optional(),
+  chat: z.string().optional(),
+});
+
 export function messageTool(chats: ChatDirectory): Tool {
   return defineTool({
     name: "message",
     description: "Send text at once, ahead of your answer: here, or to another chat by its id.",
-    input: z.object({
-      text: z.string(),
-      channel: z.string().optional(),
-      chat: z.string().optional(),
-    }),
+    input,
     // Each message has an id of its own, which is the same when it runs again.
     effect: "idempotent",
     risk: "access",

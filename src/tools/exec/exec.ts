@@ -26,17 +26,19 @@ const tailCharacters = 9000;
 /** The limit of one argument of a program. */
 const maxCommandBytes = 120_000;
 
+const input = z.object({
+  command: z.string(),
+  timeout: z.int().min(1).max(300).describe("seconds").optional(),
+  network: z.boolean().describe("asks a person").optional(),
+  background: z.boolean().optional(),
+});
+
 export function execTool(settings: ExecSettings): Tool {
   const { terminals, timeoutSeconds, network: networkMode } = settings;
   return defineTool({
     name: "exec",
     description: "Run a shell command. Only this chat's folder can be written. cd and export stay.",
-    input: z.object({
-      command: z.string(),
-      timeout: z.int().min(1).max(300).describe("seconds").optional(),
-      network: z.boolean().describe("asks a person").optional(),
-      background: z.boolean().optional(),
-    }),
+    input,
     effect: "write",
     risk: "access",
     origin: "builtin",

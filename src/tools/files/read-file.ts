@@ -11,16 +11,18 @@ const defaultLines = 2000;
 const maxCharacters = 15_000;
 const maxLineCharacters = 4000;
 
+const input = z.object({
+  path: z.string(),
+  offset: z.int().min(1).optional().describe("first line, from 1"),
+  limit: z.int().min(1).optional().describe("number of lines"),
+});
+
 /** `home`: where packages may have been added. */
 export const createReadFile = (home?: string) =>
   defineTool({
     name: "read_file",
     description: "Read a text, PDF, docx, xlsx, pptx or image file.",
-    input: z.object({
-      path: z.string(),
-      offset: z.int().min(1).optional().describe("first line, from 1"),
-      limit: z.int().min(1).optional().describe("number of lines"),
-    }),
+    input,
     effect: "read",
     risk: "access",
     origin: "builtin",

@@ -31,11 +31,13 @@ export interface SearchScope {
 
 const excerptLength = 600;
 
+const input = z.object({ query: z.string().min(1).max(500), limit: z.number().int().min(1).max(20).optional() });
+
 export function memorySearchTool(past: PastFinder, scopeOf: (context: ToolContext) => SearchScope): Tool {
   return defineTool({
     name: "memory_search",
     description: "Search earlier conversations and memory by words.",
-    input: z.object({ query: z.string().min(1).max(500), limit: z.number().int().min(1).max(20).optional() }),
+    input,
     effect: "read",
     risk: "access",
     origin: "builtin",

@@ -14,12 +14,14 @@ export interface NoteKeeper {
 /** Whose notes a call changes: the owner's, or those of its chat. */
 export type NotesOf = (context: ToolContext) => { readonly of: "owner" | "chat"; readonly notes: NoteKeeper };
 
+const input = z.object({ text: z.string().max(2000).optional(), old: z.string().max(2000).optional() });
+
 export function memoryWriteTool(notesOf: NotesOf): Tool {
   return defineTool({
     name: "memory_write",
     description:
       "Keep a lasting fact about the person, one short sentence, in MEMORY.md, which you always see. `old`: text to replace, or without `text` to forget.",
-    input: z.object({ text: z.string().max(2000).optional(), old: z.string().max(2000).optional() }),
+    input,
     effect: "idempotent",
     risk: "access",
     origin: "builtin",

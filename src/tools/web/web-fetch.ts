@@ -34,11 +34,13 @@ interface FetchedPage extends PageContent {
   readonly isCut: boolean;
 }
 
+const input = z.object({ url: z.string(), mode: z.enum(["http", "chrome"]).optional() });
+
 export function webFetchTool(options: WebFetchOptions): Tool {
   return defineTool({
     name: "web_fetch",
     description: "Read a web page as Markdown.",
-    input: z.object({ url: z.string(), mode: z.enum(["http", "chrome"]).optional() }),
+    input,
     effect: "read",
     risk: "access",
     origin: "builtin",

@@ -19,11 +19,13 @@ export interface WebSearchOptions {
 
 const maxBytes = 2 * 1024 * 1024;
 
+const input = z.object({ query: z.string().min(1).max(400), count: z.int().min(1).max(20).optional() });
+
 export function webSearchTool(options: WebSearchOptions): Tool {
   return defineTool({
     name: "web_search",
     description: "Search the web.",
-    input: z.object({ query: z.string().min(1).max(400), count: z.int().min(1).max(20).optional() }),
+    input,
     effect: "read",
     risk: "access",
     origin: "builtin",

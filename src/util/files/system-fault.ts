@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { messageOf } from "../../errors.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 import { codeOf } from "../error-code.js";
 
 /** What the system has refused, in words. */
@@ -52,27 +53,27 @@ function systemFault(error: unknown): SystemFault | undefined {
     case "EEXIST": {
       const file = path === undefined ? undefined : fileIn(path);
       if (file === undefined) break;
-      return { path: file, reason: "it is a file, not a folder", advice: "Move it away." };
+      return { path: file, reason: statusSentence("is_file"), advice: "Move it away." };
     }
     case "EACCES":
     case "EPERM":
       return {
         path,
-        reason: `the account ${accountName()} has no right to it`,
+        reason: statusSentence("no_right", { account: accountName() }),
         advice: "Run the command as the account that owns it, or give this account the right.",
       };
     case "EROFS":
-      return { path, reason: "its disk is mounted read-only", advice: "Mount it for writing, then try again." };
+      return { path, reason: statusSentence("read_only"), advice: "Mount it for writing, then try again." };
     case "ENOSPC":
     case "EDQUOT":
-      return { path, reason: "the disk is full", advice: "Free some space, then try again." };
+      return { path, reason: statusSentence("disk_full"), advice: "Free some space, then try again." };
     case "EISDIR":
-      return { path, reason: "it is a folder, not a file", advice: "Move it away." };
+      return { path, reason: statusSentence("is_folder"), advice: "Move it away." };
     case "EIO":
-      return { path, reason: "the disk has failed to read or write it", advice: "Check the disk." };
+      return { path, reason: statusSentence("disk_failed"), advice: "Check the disk." };
     case "EMFILE":
     case "ENFILE":
-      return { path, reason: "too many files are open", advice: "Raise the limit (ulimit -n), then try again." };
+      return { path, reason: statusSentence("many_files"), advice: "Raise the limit (ulimit -n), then try again." };
     default:
       break;
   }

@@ -1,3 +1,4 @@
+import { statusSentence } from "../../util/words/status-sentences.js";
 import { findPackage } from "./folder.js";
 import { type PackageOption, packageOptions } from "./options.js";
 
@@ -11,6 +12,6 @@ export function whatToAdd(
   const packages = options[option]?.packages ?? [];
   const missing = packages.filter((name) => findPackage(name, home) === undefined);
   if (missing.length === 0) return undefined;
-  const what = missing.length === 1 ? "the package" : "the packages";
-  return `${what} ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} not installed. Run: maxclaw add ${option}, then restart the gateway`;
+  const code = missing.length === 1 ? "package_absent" : "packages_absent";
+  return statusSentence(code, { packages: missing.join(", "), option });
 }

@@ -1,15 +1,29 @@
+import { statusSentence } from "../../util/words/status-sentences.js";
+
 /** What the codes of Node, OpenSSL and undici come down to. */
-const words: readonly (readonly [sign: RegExp, say: (where: string | undefined) => string])[] = [
-  [/^ECONNREFUSED$/, (where) => `nothing listens ${where === undefined ? "there" : `at ${where}`}`],
-  [/^(ENOTFOUND|EAI_\w+)$/, (where) => `${where === undefined ? "its name" : `the name ${where}`} was not found`],
-  [/^bad port$/, () => "no web request is ever sent to this port"],
-  [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN|EHOSTDOWN)$/, () => "there is no way to it from this machine"],
-  [/TIMEDOUT|TIMEOUT/, () => "it does not answer"],
-  [/WRONG_VERSION_NUMBER|^EPROTO$|PACKET_LENGTH|UNKNOWN_PROTOCOL/, () => "it does not speak TLS on this port"],
-  [/CERT|SIGNED|UNABLE_TO_|ISSUER|^ERR_TLS/, () => "its certificate is not valid"],
+const words: readonly (readonly [sign: RegExp, say: (where: string | undefined, code: string) => string])[] = [
+  [
+    /^ECONNREFUSED$/,
+    (where, code) =>
+      where === undefined
+        ? statusSentence("nothing_there", { code })
+        : statusSentence("nothing_at", { address: where, code }),
+  ],
+  [
+    /^(ENOTFOUND|EAI_\w+)$/,
+    (where, code) =>
+      where === undefined
+        ? statusSentence("its_name", { code })
+        : statusSentence("name_unknown", { name: where, code }),
+  ],
+  [/^bad port$/, (_, code) => statusSentence("closed_port", { code })],
+  [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN|EHOSTDOWN)$/, (_, code) => statusSentence("no_way", { code })],
+  [/TIMEDOUT|TIMEOUT/, (_, code) => statusSentence("no_reply", { code })],
+  [/WRONG_VERSION_NUMBER|^EPROTO$|PACKET_LENGTH|UNKNOWN_PROTOCOL/, (_, code) => statusSentence("no_tls", { code })],
+  [/CERT|SIGNED|UNABLE_TO_|ISSUER|^ERR_TLS/, (_, code) => statusSentence("bad_certificate", { code })],
   [
     /^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET|ERR_STREAM_PREMATURE_CLOSE|EConnectionClosed)$/,
-    () => "the connection was cut",
+    (_, code) => statusSentence("was_cut", { code }),
   ],
 ];
 
@@ -22,7 +36,7 @@ export function whyUnreached(error: unknown): string | undefined {
   if (found === undefined) return undefined;
   const say = words.find(([sign]) => sign.test(found.code))?.[1];
   const where = /\b(?:connect|getaddrinfo) [A-Z_]+ (\S+)/.exec(found.message)?.[1];
-  return say === undefined ? undefined : `${say(where)} (${found.code})`;
+  return say?.(where, found.code);
 }
 
 const before =

@@ -1,3 +1,5 @@
+import { readerOf, type Sentence, sentencesOf } from "./sentences.js";
+
 /** What can be wrong in the config, or is missing there, in English. These words are here alone: a page knows a sentence by its code. */
 export const problemSentences = {
   no_provider: "No model provider is configured. Set providers.<name>.apiKey, e.g. by `maxclaw onboard`.",
@@ -25,41 +27,15 @@ export const problemSentences = {
     "gateway.host is {host}, but gateway.token is not set: only this machine can reach the gateway until it is (gateway.token in the config, or MAXCLAW_TOKEN)",
   token_short:
     "gateway.token has less than {least} characters, and others can reach {host}: make one with openssl rand -hex 32",
-  home_changeable: "Others on this machine can change what is in {folder}: chmod 700 {same}",
-  home_readable: "Others on this machine can look into {folder}: chmod 700 {same}",
-  file_changeable: "{path} can be changed by others on this machine: chmod 600 {same}",
-  file_readable: "{path} can be read by others on this machine: chmod 600 {same}",
+  home_changeable: "Others on this machine can change what is in {folder}",
+  home_readable: "Others on this machine can look into {folder}",
+  file_changeable: "{path} can be changed by others on this machine",
+  file_readable: "{path} can be read by others on this machine",
+  mode_todo: "{what}: chmod {mode} {path}",
   two_files: "both {first} and {second} exist: the first one counts",
 } as const;
 
 export type ProblemCode = keyof typeof problemSentences;
-export type ProblemValues = Readonly<Record<string, string | number>>;
+export const problemSentence: Sentence<typeof problemSentences> = sentencesOf(problemSentences);
 
-/** `{name}` in the words becomes `values.name`. */
-export function withValues(words: string, values: ProblemValues): string {
-  return words.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
-}
-
-export function problemSentence(code: ProblemCode, values: ProblemValues = {}): string {
-  return withValues(problemSentences[code], values);
-}
-
-/** Which sentence this is, and what is in it; a value may be a sentence itself. Undefined for one that is not here. */
-export function readProblem(
-  sentence: string,
-): { readonly code: ProblemCode; readonly values: Readonly<Record<string, string>> } | undefined {
-  for (const [code, words] of Object.entries(problemSentences)) {
-    const found = patternOf(words).exec(sentence);
-    // The entries are those of the object.
-    if (found !== null) return { code: code as ProblemCode, values: { ...found.groups } };
-  }
-  return undefined;
-}
-
-function patternOf(words: string): RegExp {
-  const pattern = words
-    .replace(/[\\^$.*+?()[\]|]/g, "\\$&")
-    // The end of a sentence says what is done: what is before it may hold the same words.
-    .replace(/\{(\w+)\}/g, (_, name: string) => (name === "reason" ? `(?<${name}>[\\s\\S]+)` : `(?<${name}>[^;]+?)`));
-  return new RegExp(`^${pattern}$`);
-}
+export const readProblem = readerOf(problemSentences);

@@ -1,4 +1,4 @@
-import { type ProblemCode, readProblem, withValues } from "../../util/words/problem-sentences.js";
+import type { ProblemCode } from "../../util/words/problem-sentences.js";
 
 /** What is wrong in the config, for who reads Chinese. The English page shows the gateway's own sentence. */
 export const problemsInChinese: Readonly<Record<ProblemCode, string>> = {
@@ -25,17 +25,10 @@ export const problemsInChinese: Readonly<Record<ProblemCode, string>> = {
   host_closed:
     "gateway.host 是 {host}，但没有设置 gateway.token：设置之前只有本机能访问网关（配置中的 gateway.token，或 MAXCLAW_TOKEN）",
   token_short: "gateway.token 少于 {least} 个字符，而别人可以访问 {host}：请用 openssl rand -hex 32 生成一个",
-  home_changeable: "本机的其他用户可以更改 {folder} 中的内容：chmod 700 {same}",
-  home_readable: "本机的其他用户可以查看 {folder}：chmod 700 {same}",
-  file_changeable: "本机的其他用户可以更改 {path}：chmod 600 {same}",
-  file_readable: "本机的其他用户可以读取 {path}：chmod 600 {same}",
+  home_changeable: "本机的其他用户可以更改 {folder} 中的内容",
+  home_readable: "本机的其他用户可以查看 {folder}",
+  file_changeable: "本机的其他用户可以更改 {path}",
+  file_readable: "本机的其他用户可以读取 {path}",
+  mode_todo: "{what}：chmod {mode} {path}",
   two_files: "{first} 和 {second} 都存在：以前者为准",
 };
-
-/** Undefined for a sentence that has no code. */
-export function problemInChinese(sentence: string): string | undefined {
-  const read = readProblem(sentence);
-  if (read === undefined) return undefined;
-  const said = Object.entries(read.values).map(([name, value]) => [name, problemInChinese(value) ?? value]);
-  return withValues(problemsInChinese[read.code], Object.fromEntries(said));
-}

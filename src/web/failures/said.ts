@@ -2,23 +2,34 @@ import { languageOfPage } from "../words/words.js";
 
 /** The page's own words for each code, once they are loaded. The English page shows the gateway's, and has none. */
 const known = new Map<string, string>();
-/** Reads a sentence about the config, once that is loaded. */
+/** Say in Chinese what the gateway says in English, once they are loaded. */
 const readers: ((sentence: string) => string | undefined)[] = [];
 /** Longer than this nobody waits for them. */
 const mostMs = 2000;
 
 /** Fetches the page's own words. Resolves once they are there, or are not worth waiting for; never rejects. */
 export async function loadOwnWords(): Promise<void> {
-  if (languageOfPage() === "en" || known.size > 0) return;
-  const loaded = Promise.all([import("./words.js"), import("./problems.js")]).then(
-    ([{ failureWords }, { problemInChinese }]) => {
-      for (const [code, words] of Object.entries(failureWords.zh)) known.set(code, words);
-      readers.push(problemInChinese);
-    },
-  );
+  if (known.size > 0) return;
+  await inTime(async () => {
+    const [{ failureWords }, { sayStatus }] = await Promise.all([import("./words.js"), import("./status.js")]);
+    for (const [code, words] of Object.entries(failureWords.zh)) known.set(code, words);
+    readers.push(sayStatus);
+  });
+}
+
+/** The same of the words for what an examination finds. */
+export async function loadFindingWords(): Promise<void> {
+  await inTime(async () => {
+    const { findingInChinese } = await import("./findings.js");
+    if (!readers.includes(findingInChinese)) readers.push(findingInChinese);
+  });
+}
+
+async function inTime(load: () => Promise<void>): Promise<void> {
+  if (languageOfPage() === "en") return;
   const waited = new Promise((resolve) => setTimeout(resolve, mostMs));
   // Until they are there the gateway's own sentence says what happened.
-  await Promise.race([loaded.catch(() => undefined), waited]);
+  await Promise.race([load().catch(() => undefined), waited]);
 }
 
 /** One sentence for people about whatever was thrown. */
@@ -35,9 +46,11 @@ export function ownWords(code: string | undefined): string | undefined {
   return code === undefined || languageOfPage() === "en" ? undefined : known.get(code);
 }
 
-/** What is wrong in the config, where the gateway's own sentence is in another language than the page. */
+/** What is wrong, as the gateway says it, where the gateway's own sentence is in another language than the page. */
 export function ownProblem(sentence: string): string | undefined {
-  return languageOfPage() === "en" ? undefined : readers[0]?.(sentence);
+  return languageOfPage() === "en"
+    ? undefined
+    : readers.reduce<string | undefined>((said, read) => said ?? read(sentence), undefined);
 }
 
 /** The same, or else the gateway's own sentence. */

@@ -62,9 +62,11 @@ export class Palette {
     });
   }
 
-  open(): void {
+  /** @param query what was typed already */
+  open(query: string): void {
     document.body.append(this.#dialog);
-    this.#show("", []);
+    this.#input.value = query;
+    this.#onInput();
     this.#dialog.showModal();
     this.#input.focus();
   }

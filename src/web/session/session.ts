@@ -116,7 +116,7 @@ export class Session {
     if (this.#unsubscribe !== undefined) void this.#findEnd();
   }
 
-  /** Somebody has deleted it: nothing of it stays, and what is written next begins it anew. */
+  /** Somebody has deleted it: nothing of it stays, and what is written next begins it again. */
   end(): void {
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;

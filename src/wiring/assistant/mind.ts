@@ -4,6 +4,7 @@ import { type Budgets, createBudgets } from "../../budgets/budgets.js";
 import { createCalendar } from "../../budgets/calendar.js";
 import { usageKind } from "../../budgets/counters.js";
 import { counts } from "../../budgets/limits.js";
+import { SharedTurns, sharedTurnsKind } from "../../budgets/shared-turns.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import { draft, type EventDraft } from "../../events/event.js";
@@ -70,9 +71,12 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
 /** Counters are records: anyone who reads them next goes on from there. */
 async function openBudgets({ log, now = Date.now }: GatewayOptions, core: Core, live: LiveConfig): Promise<Budgets> {
   const records = await core.engine.records.open(usageKind);
+  const shared = core.process.isClustered
+    ? new SharedTurns(await core.engine.records.open(sharedTurnsKind), log)
+    : undefined;
   const open = ({ budgets: limits, heartbeat, agents }: Config): Budgets => {
     const calendar = createCalendar(agents.defaults.timezone);
-    return createBudgets({ limits, jobs: { [heartbeatJob]: heartbeat.budget }, records, calendar, log, now });
+    return createBudgets({ limits, jobs: { [heartbeatJob]: heartbeat.budget }, records, shared, calendar, log, now });
   };
   let inForce = open(live.running);
   live.own({

@@ -8,6 +8,7 @@ import { toInputSchema } from "../../tools/schema.js";
 import type { Tool } from "../../tools/tool.js";
 import type { Releases } from "../../util/async/releases.js";
 import { within } from "../../util/async/within.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 import type { Additions, GatewayOptions } from "../options.js";
 import { channelsOf } from "./channels.js";
 import type { Extension, ExtensionContext, ExtensionFactory } from "./extension.js";
@@ -69,8 +70,8 @@ const shape = z.strictObject({
 export async function loadExtensions(options: GatewayOptions, releases: Releases): Promise<GatewayOptions> {
   const problems: string[] = [];
   const leaveOut = (module: string, why: string): void => {
-    problems.push(`The extension ${module} is left out: ${why}`);
-    options.log.warn(`The extension ${module} is left out: ${why}`);
+    problems.push(statusSentence("extension_out", { module, reason: why }));
+    options.log.warn(statusSentence("extension_out", { module, reason: why }));
   };
   let all: GatewayOptions = { ...options, added: { ...options.added, problems } };
   for (const { module, options: own } of options.config.config.extensions) {

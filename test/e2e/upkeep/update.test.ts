@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
+import { until } from "../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { startProgramRegistry } from "../../support/fakes/program-registry.js";
 import { openAIConfig } from "../../support/worlds/gateway.js";
@@ -41,12 +42,7 @@ after(async () => {
 async function withGateway(world: UpdateWorld, config: object = {}): Promise<void> {
   await writeFile(join(world.home, "config.json"), JSON.stringify(config), { mode: 0o600 });
   execFileSync(world.restart);
-  await until("the gateway answers", async () => (await world.status()).running);
-}
-
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 40_000; !(await condition()); )
-    if (Date.now() > end) throw new Error(`Not within 30 s: ${what}`);
+  await until("the gateway answers", async () => (await world.status()).running, 40_000);
 }
 
 test("an update keeps everything, is judged by the gateway that then runs, and is what each start runs from then on", async () => {

@@ -65,6 +65,34 @@ describe("languages on the web page", { timeout: 120_000, skip: withoutChromium(
     }
   });
 
+  pageTest("all that an examination finds, and what to do about it, is in Chinese on the Chinese page", async () => {
+    const telegram = { enabled: true, token: "4242:wrong", apiRoot: "http://127.0.0.1:9", allowFrom: ["*"] };
+    const backend = await startBackend({ config: { channels: { telegram } } });
+    try {
+      await withPage(
+        browser(),
+        `${backend.url}#/system`,
+        async (page) => {
+          await page.getByRole("button", { name: "立即检查" }).click();
+          const backups = page.locator(".card", { hasText: "没有备份" });
+          await backups.getByText("处理办法：maxclaw backup").waitFor({ timeout: 60_000 });
+          await page.locator(".card", { hasText: "任何人都可以与助手交谈，花您的钱" }).waitFor();
+          for (const fine of await page.locator(".system-fine summary").all()) await fine.click();
+          await page
+            .getByText("不让陌生人进来")
+            .or(page.getByText("没有被占用"))
+            .or(page.getByText("没有错误"))
+            .first()
+            .waitFor();
+          assert.deepEqual(await page.locator(".cards [lang=en], .system-fine [lang=en]").allInnerTexts(), []);
+        },
+        { context: { locale: "zh-CN" }, expected: /40\d/ },
+      );
+    } finally {
+      await backend.stop();
+    }
+  });
+
   pageTest("without the page's own words what failed is said as the gateway says it", () =>
     withPage(
       browser(),

@@ -4,6 +4,7 @@ import { createBudgets } from "../../../src/budgets/budgets.js";
 import { createCalendar, nextDayAt } from "../../../src/budgets/calendar.js";
 import { countsOf, usageKind } from "../../../src/budgets/counters.js";
 import { type BudgetLimits, findExceeded, nothing } from "../../../src/budgets/limits.js";
+import { SharedTurns, sharedTurnsKind } from "../../../src/budgets/shared-turns.js";
 import type { Engine, Records } from "../../../src/engine/engine.js";
 import { noUsage } from "../../../src/events/content.js";
 import { draft } from "../../../src/events/event.js";
@@ -98,7 +99,7 @@ interface World {
   readonly engine: Engine;
   readonly usage: Records;
   readonly clock: { now: number };
-  open(limits: BudgetLimits): ReturnType<typeof createBudgets>;
+  open(limits: BudgetLimits, shared?: SharedTurns): ReturnType<typeof createBudgets>;
 }
 
 async function world(folder: string): Promise<World & AsyncDisposable> {
@@ -109,9 +110,10 @@ async function world(folder: string): Promise<World & AsyncDisposable> {
     engine,
     usage,
     clock,
-    open: (limits) =>
+    open: (limits, shared) =>
       createBudgets({
         limits,
+        shared,
         records: usage,
         calendar: createCalendar("Europe/Berlin"),
         log: silentLog,
@@ -129,17 +131,42 @@ describe("budgets", () => {
     await using w = await world(tempFolder(t));
     const budgets = w.open({ day: { turns: 2 } });
     const [a, b, c] = [budgets.open(turn), budgets.open(turn), budgets.open(turn)];
-    assert.equal(a.begin(), undefined);
-    assert.equal(b.begin(), undefined);
-    assert.equal(c.begin()?.scope, "day");
+    assert.equal(await a.begin("msg_1"), undefined);
+    assert.equal(await b.begin("msg_1"), undefined);
+    assert.equal((await c.begin("msg_1"))?.scope, "day");
     b[Symbol.dispose]();
-    assert.equal(c.begin(), undefined);
+    assert.equal(await c.begin("msg_1"), undefined);
     await w.engine.append(sessionOf, [message()], { durable: false, counts: a.counts([message()]) });
     a[Symbol.dispose]();
     a[Symbol.dispose]();
-    assert.equal(budgets.open(turn).begin()?.used, 2, "one is counted, one is held");
+    assert.equal((await budgets.open(turn).begin("msg_9"))?.used, 2, "one is counted, one is held");
     c[Symbol.dispose]();
-    assert.equal(budgets.open(turn).begin(), undefined);
+    assert.equal(await budgets.open(turn).begin("msg_9"), undefined);
+  });
+
+  test("where nodes share a limit, a message that was let in stays so, and one that begins no turn gives its place back", async (t) => {
+    await using w = await world(tempFolder(t));
+    const nodes = await Promise.all(
+      ["one", "other"].map(async () => new SharedTurns(await w.engine.records.open(sharedTurnsKind), silentLog)),
+    );
+    const limits = { day: { turns: 2 }, sender: { turns: 1 } };
+    const [one, other] = nodes.map((shared) => w.open(limits, shared));
+    assert.ok(one !== undefined && other !== undefined);
+    const begin = async (budgets: typeof one, id: string, sender: string): Promise<string | undefined> =>
+      (await budgets.open({ ...turn, sender }).begin(id))?.scope;
+    assert.equal(await begin(one, "msg_1", "x:1"), undefined);
+    // The node is killed before the turn has begun: the other one takes the message.
+    assert.equal(await begin(other, "msg_1", "x:1"), undefined);
+    assert.equal(await begin(other, "msg_2", "x:1"), "sender");
+    const left = other.open({ ...turn, sender: "x:2" });
+    assert.equal(await left.begin("msg_3"), undefined);
+    assert.equal(await begin(one, "msg_4", "x:3"), "day");
+    left[Symbol.dispose]();
+    await until("the place is free", async () => (await begin(w.open(limits, nodes[0]), "msg_4", "x:3")) === undefined);
+    const shared = await w.engine.records.open(sharedTurnsKind);
+    w.clock.now += 5 * 86_400_000;
+    one.open(turn);
+    await until("days that are over are forgotten", () => shared.list().length === 0);
   });
 
   test("what a call needs is held until its answer is counted", async (t) => {
@@ -164,7 +191,7 @@ describe("budgets", () => {
     const budgets = w.open({ job: { turns: 1 }, sender: { turns: 1 }, day: { turns: 3 } });
     const run = async (account: object): Promise<string | undefined> => {
       using budget = budgets.open({ ...turn, ...account });
-      const refused = budget.begin();
+      const refused = await budget.begin("msg_1");
       if (refused === undefined)
         await w.engine.append(sessionOf, [message()], { durable: false, counts: budget.counts([message()]) });
       return refused?.scope;
@@ -189,10 +216,10 @@ describe("budgets", () => {
     for (const passed of [0, 1, 100]) {
       w.clock.now = start + passed * day;
       using budget = budgets.open(turn);
-      assert.equal(budget.begin(), undefined, `day ${passed}`);
+      assert.equal(await budget.begin("msg_1"), undefined, `day ${passed}`);
       const said = [message(), answer(10, 0.5), answer(5)];
       await w.engine.append(sessionOf, said, { durable: false, counts: budget.counts(said) });
-      assert.equal(budgets.open({ ...turn, sender: "x:1" }).begin()?.scope, "day");
+      assert.equal((await budgets.open({ ...turn, sender: "x:1" }).begin("msg_9"))?.scope, "day");
     }
     const ids = () => w.usage.list().map(({ id }) => id);
     await until("senders of long ago are forgotten", () => ids().filter((id) => id.startsWith("sender")).length === 1);

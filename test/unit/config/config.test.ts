@@ -463,6 +463,20 @@ describe("what was read", () => {
     assert.deepEqual(problems, ["channels.telegram is enabled but has no token; channels.telegram is off"]);
   });
 
+  it("names what a mailbox cannot be used without", async () => {
+    const mailbox = { enabled: true, consentGranted: true, imapHost: "i", imapUsername: "me@x.org", smtpHost: "s" };
+    const problemOf = async (section: object): Promise<string | undefined> => {
+      const { problems } = await load({ channels: { email: { ...mailbox, imapPassword: "p", ...section } } });
+      return /has no (.*); channels\.email is off$/.exec(problems[0] ?? "")?.[1] ?? problems[0];
+    };
+    assert.equal(await problemOf({}), undefined);
+    assert.equal(await problemOf({ consentGranted: false, imapHost: "" }), undefined);
+    for (const key of ["imapHost", "imapUsername", "smtpHost"]) assert.equal(await problemOf({ [key]: "" }), key);
+    assert.match((await problemOf({ imapUsername: "me" })) ?? "", /^fromAddress/);
+    assert.match((await problemOf({ imapPassword: "" })) ?? "", /^imapPassword, oauth/);
+    assert.equal(await problemOf({ imapPassword: "", oauth: { refreshToken: "r", clientId: "c" } }), "oauth.tokenUrl");
+  });
+
   it("merges mcpServers of the top level, splits a pasted command, and refuses a server that is none", async () => {
     const { config, problems } = await load({
       mcpServers: { a: { command: "npx -y server-a" }, b: { url: "https://old.example" } },

@@ -406,6 +406,39 @@ test("a message that is not taken after all counts for nothing", async (t) => {
   assert.ok(refused.every((outcome) => outcome.status === "refused" && !/in a minute/.test(outcome.reply ?? "")));
 });
 
+test("an answer that somebody may not give counts as a message: nobody has its refusal said without end", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  const { intake, questions } = await openIntake(t, { owners: ["telegram:7"], perMinute: { sender: 3, chat: 0 } });
+  const asked = {
+    request_id: "ask_1",
+    kind: "permission" as const,
+    question: "May I?",
+    allow_custom: false,
+    options: [
+      { id: "allow_once", label: "Allow" },
+      { id: "deny", label: "Deny" },
+    ],
+    timeout_seconds: 60,
+    expires_at: new Date().toISOString(),
+  };
+  const place = { sessionKey: "telegram:-1", chatKey: "telegram:-1" };
+  questions.open({ ...place, asked, asker: { channel: "telegram", senderId: "7", name: "Ann" } }, async () => {});
+  const say = (senderId: string) =>
+    intake.receive("telegram", received("yes", { senderId, chatId: "-1", chatType: "group" }));
+  const replies: string[] = [];
+  for (let n = 0; n < 6; n += 1) {
+    const outcome = await say("a");
+    assert.equal(outcome.status, "refused");
+    replies.push("reply" in outcome ? (outcome.reply ?? "") : "");
+  }
+  assert.deepEqual(
+    replies.map((text) => /^Only Ann or an owner/.test(text)),
+    [true, true, true, false, false, false],
+  );
+  assert.match(replies[3] ?? "", /write again in 60 s/);
+  assert.deepEqual(replies.slice(4), ["", ""]);
+});
+
 // Edits
 
 test("an edit that says the same, and a deletion of what is not waiting, are nothing new", async (t) => {

@@ -79,7 +79,7 @@ test("a room that was replaced is followed: what waits goes to the new one, and 
   const { matrix } = world;
   const old = matrix.room([ann, bob]);
   await world.run();
-  const next = matrix.room([ann, bob], "invite");
+  const next = matrix.room([ann, bob], "invite", old);
   matrix.write({ room: next, sender: ann, text: "before the bot", mentions: [botId] });
   const content = { body: "This room has been replaced", replacement_room: next };
   matrix.store.add(old, { type: "m.room.tombstone", sender: ann, state_key: "", content });

@@ -77,6 +77,27 @@ describe("the runner of the tests", () => {
     assert.match(said, /run again alone: .*group\.test\.mjs: always: broken/);
   });
 
+  const thrown = 'setTimeout(() => { throw new Error("nobody caught it"); }, 1);';
+
+  test("names the test from which an error comes that nobody catches", () => {
+    write("uncaught", `test("throws late", async () => { await null; ${thrown} await new Promise(() => {}); });`);
+    const { code, said } = run("uncaught");
+    assert.equal(code, 1, said);
+    assert.match(said, /run again alone: .*uncaught\.test\.mjs: throws late: nobody caught it/);
+  });
+
+  test("fails when the error comes from a test that waited while very many promises were made", () => {
+    const waiting = `let go; void new Promise((ready) => { go = ready; }).then(async () => { await null; ${thrown} });`;
+    const others = "for (let n = 0; n < 300_000; n += 1) Promise.resolve(n);";
+    write(
+      "forgotten",
+      `test("waits", async () => { ${waiting} ${others} go(); await new Promise((end) => setTimeout(end, 100)); });`,
+    );
+    const { code, said } = run("forgotten");
+    assert.equal(code, 1, said);
+    assert.match(said, /nobody caught it/);
+  });
+
   test("fails when a file cannot be loaded", () => {
     write("unreadable", "(");
     const { code, said } = run("good-by-shared", "unreadable", "good");

@@ -37,6 +37,16 @@ test("the declarations are sorted, always the same, and cost little", () => {
   for (const { inputSchema } of declarations) assert.equal(inputSchema.type, "object");
 });
 
+test("the schema of a tool is made once, also where its gateway has other tools beside it later", () => {
+  const schemaIn = (tools: readonly Tool[]) =>
+    createToolRegistry(tools)
+      .declarations()
+      .find(({ name }) => name === "plan")?.inputSchema;
+  const first = schemaIn(builtinTools);
+  assert.ok(first !== undefined);
+  assert.equal(schemaIn([toolThat(async () => ok("")), ...builtinTools]), first);
+});
+
 test("a field may be called like a keyword, and a record keeps the schema of its values", () => {
   const input = z.object({
     $schema: z.string(),

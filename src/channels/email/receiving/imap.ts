@@ -3,6 +3,7 @@ import { ChannelError, messageOf } from "../../../errors.js";
 import { linked } from "../../../util/async/linked.js";
 import { within } from "../../../util/async/within.js";
 import { whyUnreached } from "../../../util/text/why-unreached.js";
+import { statusSentence } from "../../../util/words/status-sentences.js";
 import { type Access, readAccess } from "../auth/access.js";
 import type { EmailOptions } from "../options.js";
 
@@ -109,7 +110,9 @@ function toChannelError(error: unknown, host: string, { accessToken, isRenewed }
   }
   const why = whyUnreached(error);
   if (why !== undefined)
-    return new ChannelError(`The IMAP server ${host} cannot be reached: ${why}.`, { retryable: true });
+    return new ChannelError(statusSentence("server_unreachable", { kind: "IMAP", host, reason: why }), {
+      retryable: true,
+    });
   const said = typeof responseText === "string" ? `: ${responseText}` : "";
   return new ChannelError(`The IMAP server ${host}: ${messageOf(error)}${said}`, { retryable: true });
 }

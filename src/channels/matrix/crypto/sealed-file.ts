@@ -32,5 +32,5 @@ export function openFile(bytes: Uint8Array, { key: { k }, iv, hashes }: SealedFi
 }
 
 function unpadded(bytes: Buffer): string {
-  return bytes.toString("base64").replace(/=+$/, "");
+  return bytes.toString("base64").replace(/={1,2}$/, "");
 }

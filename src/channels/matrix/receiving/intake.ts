@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { ChannelError, messageOf } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
 import { InOrder } from "../../../util/async/in-order.js";
@@ -6,7 +7,7 @@ import type { Inbox, Taken } from "../../intake/inbox.js";
 import { untilAnswered } from "../../wire/until-answered.js";
 import type { Account, Bot } from "../account.js";
 import type { Encryption } from "../crypto/encryption.js";
-import { isAutomatic, type MatrixEvent, replacedBy, threadOf } from "../event.js";
+import { isAutomatic, type MatrixEvent, redactedBy, replacedBy, threadOf } from "../event.js";
 import { isAccountTrouble } from "../matrix-error.js";
 import type { RoomBatch } from "./batch.js";
 import { type Missed, readBack } from "./history.js";
@@ -43,6 +44,7 @@ export interface Begin {
 
 /** What is under way for one event; resolves with whether it is settled. */
 type Settling = Promise<boolean>;
+const mostRefused = 1000;
 const nothing: Missed = { events: [], hasEnd: false, isWhole: true };
 const settled: { readonly done: Settling } = { done: Promise.resolve(true) };
 
@@ -53,6 +55,8 @@ export class Intake {
   readonly #rooms = new InOrder<string>();
   /** Locked messages that were opened and are under way. */
   readonly #unlocking = new Set<string>();
+  /** Questions and people whose sign below them was refused. */
+  readonly #refused = new LRUCache<string, true>({ max: mostRefused });
   #open = 0;
 
   constructor(options: IntakeOptions, signal: AbortSignal) {
@@ -170,6 +174,8 @@ export class Intake {
   async #noteState(roomId: string, event: MatrixEvent): Promise<void> {
     const { bot, invites, marks } = this.#options;
     if (event.type === "m.room.member") bot.rooms.noteMember(roomId, event);
+    // One with another key says nothing about the room.
+    if (event.state_key !== "") return;
     if (event.type === "m.room.encryption") await marks.onEncrypted(roomId);
     if (event.type === "m.room.tombstone") await invites.follow(roomId, event);
   }
@@ -205,7 +211,8 @@ export class Intake {
   async #handle(roomId: string, event: MatrixEvent, isOpened = false): Promise<{ readonly done: Settling }> {
     const { bot, memory } = this.#options;
     if (event.type === "m.room.encrypted") return await this.#takeSealed(roomId, event);
-    if (event.type === "m.room.redaction") return await this.#takeDeletion(roomId, event);
+    // Whether its author may do that only the homeserver knows, which does not see what is encrypted.
+    if (event.type === "m.room.redaction") return isOpened ? settled : await this.#takeDeletion(roomId, event);
     const isMessage = event.type === "m.room.message" || event.type === "m.sticker";
     const original = isMessage ? replacedBy(event) : undefined;
     if (original !== undefined) memory.replace(roomId, original, event);
@@ -255,7 +262,7 @@ export class Intake {
 
   async #takeDeletion(roomId: string, event: MatrixEvent): Promise<{ readonly done: Settling }> {
     const { memory } = this.#options;
-    const original = event.content.redacts ?? event.redacts ?? "";
+    const original = redactedBy(event) ?? "";
     const known = memory.taken(roomId, original);
     memory.forget(roomId, original);
     // Of what was taken before a restart nothing says any more where it was and what it was.
@@ -296,9 +303,11 @@ export class Intake {
     const senderName = bot.rooms.nameOf(roomId, sender);
     const place = { chatId: roomId, ...(thread === undefined ? {} : { thread }), chatType, senderId: sender } as const;
     const outcome = await press({ ...place, senderName, value });
-    // What was pressed is there for all to see.
-    if (outcome.status !== "taken")
-      inbox.tell({ ...place, senderName, content: "", addressed: true, platformMessageId: about }, outcome.text);
+    const who = `${about} ${sender}`;
+    // What was pressed is there for all to see, and so is the word on it: each person hears it once.
+    if (outcome.status === "taken" || this.#refused.has(who)) return true;
+    this.#refused.set(who, true);
+    inbox.tell({ ...place, senderName, content: "", addressed: true, platformMessageId: about }, outcome.text);
     return true;
   }
 

@@ -4,9 +4,10 @@ import type { Logger } from "../../../log.js";
 import { backoffMs } from "../../../util/async/backoff.js";
 import { sleep } from "../../../util/async/sleep.js";
 import type { ChannelRecords } from "../../channel.js";
+import { untilAnswered } from "../../wire/until-answered.js";
 import type { Account, Bot } from "../account.js";
 import { part } from "../api.js";
-import type { MatrixEvent } from "../event.js";
+import { type Content, type MatrixEvent, parseContent } from "../event.js";
 import { isAccountTrouble } from "../matrix-error.js";
 
 const record = z.object({ by: z.string(), at: z.number() });
@@ -82,16 +83,55 @@ export class Invites {
     );
   }
 
-  /** Another room has taken the place of this one: the bot moves, and so do replies that wait. */
+  /**
+   * Another room has taken the place of this one: the bot moves, and so do replies that wait. Both rooms have to say so: else
+   * somebody who runs one could have its answers shown in another.
+   */
   async follow(roomId: string, { content, sender }: MatrixEvent): Promise<void> {
     const { bot, log } = this.#options;
     const next = content.replacement_room;
     if (next === undefined || !next.startsWith("!") || next === roomId) return;
     if (bot.rooms.of(roomId).replacedBy === next) return;
-    await bot.rooms.note(next, { isUpgrade: true });
-    if (!(await this.#join(next, sender))) return;
-    await bot.rooms.note(roomId, { replacedBy: next });
-    log.info("a room on Matrix was replaced by another", { roomId, next });
+    const seen = await this.#createdAs(next);
+    if (seen === undefined) {
+      await bot.rooms.note(next, { isUpgrade: true });
+      if (!(await this.#join(next, sender))) return;
+    }
+    const { predecessor } = seen ?? (await this.#createdAs(next)) ?? {};
+    if (predecessor?.room_id === roomId) {
+      await bot.rooms.note(roomId, { replacedBy: next });
+      log.info("a room on Matrix was replaced by another", { roomId, next });
+      return;
+    }
+    log.warn("a room on Matrix names another one that does not say it has taken its place", { roomId, next });
+    if (seen !== undefined) return;
+    await bot.rooms.note(next, { isUpgrade: false });
+    await this.#leave(next);
+  }
+
+  /** What a room says it began as; undefined: the bot is not in it. @throws {ChannelError} */
+  async #createdAs(roomId: string): Promise<Content | undefined> {
+    const { account } = this.#options;
+    const call = { path: `/client/v3/rooms/${part(roomId)}/state/m.room.create/`, what: "how a room began" };
+    const ask = async (): Promise<Content | undefined> => {
+      try {
+        return parseContent(await account.api.call(call, this.#signal));
+      } catch (error) {
+        if (error instanceof ChannelError && !error.retryable && !isAccountTrouble(error)) return undefined;
+        throw error;
+      }
+    };
+    return await untilAnswered(ask, this.#signal, isAccountTrouble);
+  }
+
+  async #leave(roomId: string): Promise<void> {
+    const path = `/client/v3/rooms/${part(roomId)}/leave`;
+    const call = { method: "POST", path, body: {}, what: "to leave a room" } as const;
+    try {
+      await this.#options.account.api.call(call, this.#signal);
+    } catch (error) {
+      this.#options.log.warn("the bot cannot leave a room on Matrix", { roomId, error: messageOf(error) });
+    }
   }
 
   /** False: it cannot be joined. What is open is tried again with the next answer of the homeserver. */

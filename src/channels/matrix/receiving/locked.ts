@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Logger } from "../../../log.js";
 import { Background } from "../../../util/async/background.js";
@@ -25,6 +26,11 @@ interface LockedMessage {
 
 /** Of more than these the oldest are given up, and of those that are older. */
 const mostLocked = 500;
+/** The same of one person: what nobody can read anybody can send. */
+const mostOfOne = 50;
+/** A person is told about so many of theirs in a while. */
+const mostTold = 3;
+const toldMs = 600_000;
 const longestMs = 14 * 24 * 3_600_000;
 
 /** Encrypted messages whose key has not come. Durable, so that the position may move beyond them. */
@@ -33,6 +39,8 @@ export class Locked {
   readonly #signal: AbortSignal;
   readonly #messages = new Map<string, LockedMessage>();
   readonly #background = new Background(() => undefined);
+  /** How many of a person's messages in a room were told about lately. */
+  readonly #told = new LRUCache<string, number>({ max: 1000, ttl: toldMs, noUpdateTTL: true });
 
   constructor(options: LockedOptions, signal: AbortSignal) {
     this.#options = options;
@@ -62,7 +70,9 @@ export class Locked {
     if (this.#messages.has(event.event_id)) return;
     const message = { roomId, event, at: Date.now(), isTold: false };
     await this.#put(message);
-    const old = this.all.filter(({ at }, index) => index < this.size - mostLocked || at < Date.now() - longestMs);
+    const own = this.all.filter((one) => one.event.sender === event.sender);
+    const surplus = new Set([...this.all.slice(0, -mostLocked), ...own.slice(0, -mostOfOne)]);
+    const old = this.all.filter((one) => surplus.has(one) || one.at < Date.now() - longestMs);
     for (const { event: gone } of old) await this.forget(gone.event_id);
     this.#background.own(this.#tellLater(message));
   }
@@ -87,7 +97,10 @@ export class Locked {
     if (this.#signal.aborted || message === undefined) return;
     await this.#put({ ...message, isTold: true });
     log.warn("an encrypted message on Matrix cannot be read: its key has not come", { roomId, sender: event.sender });
-    tell(roomId, event.event_id);
+    const who = `${roomId} ${event.sender}`;
+    const told = (this.#told.get(who) ?? 0) + 1;
+    this.#told.set(who, told);
+    if (told <= mostTold) tell(roomId, event.event_id);
   }
 
   async #put(message: LockedMessage): Promise<void> {

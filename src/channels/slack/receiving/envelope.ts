@@ -25,6 +25,7 @@ const command = z.looseObject({
   user_name: z.string().optional(),
   channel_id: z.string(),
   team_id: z.string().optional(),
+  enterprise_id: z.string().nullish(),
   trigger_id: z.string().optional(),
 });
 export type SlashCommand = z.infer<typeof command>;

@@ -23,7 +23,10 @@ export function talkIn(event: unknown): Talk | undefined {
   if (subtype === "message_changed") {
     const { data } = changed.safeParse(event);
     // Slack tells about what it shows of addresses as if the message had been edited.
-    if (data?.message.edited === undefined || data.message.edited === null) return undefined;
+    const { edited, user } = data?.message ?? {};
+    if (data === undefined || edited === undefined || edited === null) return undefined;
+    // It would count as a word of its author.
+    if ((edited.user ?? user) !== user) return undefined;
     return { channel, kind: "edited", message: data.message, before: data.previous_message ?? undefined };
   }
   if (subtype === "message_deleted") {

@@ -71,7 +71,7 @@ export class Receiving implements AsyncDisposable {
     const tell = (to: ReceivedMessage, text: string) => postNotice(account.api, to, text, signal);
     this.#inbox = new Inbox({ title, publish, actsAtOnce, tell, busyRetryMs: spans.busyRetryMs, log }, leaving);
     this.#intake = new Intake({ account, bot, inbox: this.#inbox, memory, actsAtOnce, log }, leaving);
-    this.#interactions = new Interactions({ api: account.api, bot, publish, context, log }, leaving);
+    this.#interactions = new Interactions({ account, bot, publish, context, log }, leaving);
     this.#positions = setInterval(() => this.#background.own(bot.places.write()), positionsMs);
   }
 

@@ -4,6 +4,7 @@ import type { Logger } from "../../../log.js";
 import { createGate, type Gate } from "../../../util/async/gate.js";
 import type { ChannelRecords } from "../../channel.js";
 import { Position } from "../../intake/position.js";
+import type { Occupant } from "../rooms.js";
 import type { Xml } from "../stream/xml.js";
 import { StanzaError } from "../xmpp-error.js";
 import type { Archives } from "./archive.js";
@@ -14,6 +15,8 @@ export interface Entry {
   readonly id: string | undefined;
   readonly message: Xml;
   readonly isLive: boolean;
+  /** Of a live one in a room: who had the nick when it came. */
+  readonly occupant?: Occupant | undefined;
 }
 
 export interface FeedOptions {

@@ -41,7 +41,7 @@ export class Receiving implements AsyncDisposable {
   readonly #background: Background;
   readonly #feeds = new Map<string, Feed>();
   /** What a room has sent before its feed is there. */
-  readonly #early = new Map<string, Xml[]>();
+  readonly #early = new Map<string, Omit<Entry, "id">[]>();
   readonly #warned = new Set<string>();
   #hasArchive = false;
 
@@ -127,7 +127,8 @@ export class Receiving implements AsyncDisposable {
     try {
       const room = await this.#options.link.rooms.join(jid, signal);
       const feed = this.#newFeed(jid, room.hasArchive, room);
-      for (const message of this.#early.get(jid) ?? []) void feed.live(this.#entryOf(message, jid, room.hasArchive));
+      for (const early of this.#early.get(jid) ?? [])
+        void feed.live({ ...early, id: idBy(early.message, jid, room.hasArchive) });
       this.#early.delete(jid);
       await feed.catchUp(signal);
     } catch (error) {
@@ -168,15 +169,15 @@ export class Receiving implements AsyncDisposable {
     if (!link.rooms.isRoom(jid)) return undefined;
     const early = this.#early.get(jid) ?? [];
     this.#early.set(jid, early);
-    if (early.length < mostEarly) early.push(message);
+    if (early.length < mostEarly) early.push(this.#entryOf(message, jid, false));
     return undefined;
   }
 
-  /** Only the archive itself may say what it calls a message. */
+  /** By the time that it is taken the nick may be another's. */
   #entryOf(message: Xml, by: string, hasArchive: boolean): Entry {
-    const named = message.all("stanza-id", ns.ids).filter((one) => bareOf(one.attribute("by") ?? "") === by);
-    const id = hasArchive ? named.at(-1)?.attribute("id") : undefined;
-    return { id, message, isLive: true };
+    const nick = resourceOf(message.attribute("from") ?? "") ?? "";
+    const occupant = this.#options.link.rooms.occupant(by, nick);
+    return { id: idBy(message, by, hasArchive), message, isLive: true, occupant };
   }
 
   async #take(entry: Entry, room: Room | undefined): Promise<boolean> {
@@ -191,7 +192,8 @@ export class Receiving implements AsyncDisposable {
       if (await this.#takeInvitation(message)) return true;
       // What is whispered in a room comes from nobody that is known.
       if (link.rooms.isRoom(bareOf(from))) return true;
-    } else if (resourceOf(from) === room.nick || resourceOf(from) === undefined) return true;
+    } else if (bareOf(from) !== room.jid || resourceOf(from) === room.nick || resourceOf(from) === undefined)
+      return true;
     const received = toReceived(entry, { ...reading, account, room });
     if (received === undefined) return true;
     const taken = await this.#inbox.take(received);
@@ -207,9 +209,14 @@ export class Receiving implements AsyncDisposable {
     const isWelcome = isNamed(allowFrom, by);
     log.info("an invitation into an XMPP room", { room, by, isWelcome });
     if (!isWelcome) return true;
-    await link.rooms.accept(room, password);
-    this.#background.own(this.#enter(room, this.#leaving.signal));
-    return true;
+    const { signal } = this.#leaving;
+    try {
+      await link.rooms.accept(room, password, signal);
+      this.#background.own(this.#enter(room, signal));
+    } catch (error) {
+      log.warn("an invitation into an XMPP room is not followed", { room, by, error: messageOf(error) });
+    }
+    return !signal.aborted;
   }
 
   /** Says that it has come, where that was asked. */
@@ -248,6 +255,12 @@ export class Receiving implements AsyncDisposable {
     this.#warned.add(text);
     this.#options.log.warn(text);
   }
+}
+
+/** Only the archive itself may say what it calls a message. */
+function idBy(message: Xml, by: string, hasArchive: boolean): string | undefined {
+  const named = message.all("stanza-id", ns.ids).filter((one) => bareOf(one.attribute("by") ?? "") === by);
+  return hasArchive ? named.at(-1)?.attribute("id") : undefined;
 }
 
 function carbonIn(message: Xml): { readonly isSent: boolean; readonly message: Xml | undefined } | undefined {

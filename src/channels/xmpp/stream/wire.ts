@@ -4,6 +4,7 @@ import { connect as connectTls } from "node:tls";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { isLoopback } from "../../../util/loopback.js";
 import { whyUnreached } from "../../../util/text/why-unreached.js";
+import { statusSentence } from "../../../util/words/status-sentences.js";
 import { openWebFrames, type WebFrames } from "../../wire/web-frames.js";
 import { ns } from "../namespaces.js";
 import { streamError } from "../xmpp-error.js";
@@ -226,7 +227,10 @@ export class Wire {
 
   #unreached(error: Error): ChannelError {
     const why = whyUnreached(error) ?? "the connection broke";
-    return new ChannelError(`The XMPP server ${this.#address.host} cannot be reached: ${why}.`, { retryable: true });
+    return new ChannelError(
+      statusSentence("server_unreachable", { kind: "XMPP", host: this.#address.host, reason: why }),
+      { retryable: true },
+    );
   }
 
   #writeText(text: string): void {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { lastBackupName } from "../../../offline/last-backup.js";
 import { counted } from "../../../util/text/counted.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check } from "../../check.js";
 
 const lastBackup = z.object({ at: z.string(), file: z.string() });
@@ -14,20 +15,17 @@ export const backupsCheck: Check = {
   name: "backups",
   async run({ home, now, backupFolders, loaded }) {
     const { kind, schema } = loaded.config.engine;
-    const inDatabase = kind === "embedded" ? "" : `, and add pg_dump --schema=${schema}, which has the conversations`;
-    const found = await Promise.all([remembered(home), ...backupFolders.map(newestIn)]);
-    const [newest] = found.flat().sort((a, b) => b.at - a.at);
-    const todo = `maxclaw backup${inDatabase}`;
-    if (newest === undefined) return [{ level: "warn", found: "There is no backup", todo }];
+    const made = await Promise.all([remembered(home), ...backupFolders.map(newestIn)]);
+    const [newest] = made.flat().sort((a, b) => b.at - a.at);
+    const todo = kind === "embedded" ? "maxclaw backup" : findingSentence("backup_database", { schema });
+    if (newest === undefined) return [{ level: "warn", found: findingSentence("no_backup"), todo }];
     const days = Math.floor((now() - newest.at) / dayMs);
-    if (days > oldDays)
-      return [{ level: "warn", found: `The newest backup is ${counted(days, "day")} old: ${newest.file}`, todo }];
-    return [
-      {
-        level: "ok",
-        found: `The newest backup is ${days <= 0 ? "of today" : `${counted(days, "day")} old`}: ${newest.file}`,
-      },
-    ];
+    const { file } = newest;
+    const found =
+      days <= 0
+        ? findingSentence("backup_today", { file })
+        : findingSentence("backup_old", { age: counted(days, "day"), file });
+    return [days > oldDays ? { level: "warn", found, todo } : { level: "ok", found }];
   },
 };
 

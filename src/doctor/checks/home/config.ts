@@ -1,4 +1,5 @@
 import { isUnmended } from "../../../config/file-modes.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
 
 /** What is wrong in the config file and in secrets.json. */
@@ -10,11 +11,12 @@ export const configCheck: Check = {
       return [
         {
           level: "warn",
-          found: "There is no config file: defaults are in force",
-          todo: "Write one with: maxclaw onboard",
+          found: findingSentence("no_config"),
+          todo: findingSentence("no_config_todo"),
         },
       ];
-    const todo = unparsable?.advice?.replace(/\.$/, "") ?? `Correct ${path ?? "secrets.json"}`;
+    const todo =
+      unparsable?.advice?.replace(/\.$/, "") ?? findingSentence("correct_file", { path: path ?? "secrets.json" });
     const found = problems
       // Permissions have a check of their own.
       .filter((problem) => !/: chmod \d{3} /.test(problem) || !isUnmended(problem))
@@ -24,6 +26,8 @@ export const configCheck: Check = {
         );
         return { level: unparsable !== undefined || switchesOff ? "fail" : "warn", found: problem, todo };
       });
-    return found.length > 0 ? found : [{ level: "ok", found: `${path ?? "The config"} has no mistakes` }];
+    if (found.length > 0) return found;
+    const fine = path === undefined ? findingSentence("config_unnamed_fine") : findingSentence("config_fine", { path });
+    return [{ level: "ok", found: fine }];
   },
 };

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { access, mkdir, stat } from "node:fs/promises";
 import { reasonOf } from "../../../util/files/system-fault.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding, World } from "../../check.js";
 
 /** Home and workspace: there, folders, ours, and open for writing. */
@@ -15,15 +16,19 @@ export const homeCheck: Check = {
   },
 };
 
-async function folderFindings(folder: string, name: string, { gateway }: World): Promise<readonly Finding[]> {
+async function folderFindings(
+  folder: string,
+  name: "home" | "workspace",
+  { gateway }: World,
+): Promise<readonly Finding[]> {
   const stats = await stat(folder).catch((error: NodeJS.ErrnoException) => error);
   if (stats instanceof Error) {
     if (stats.code !== "ENOENT")
       return [
         {
           level: "fail",
-          found: `The ${name} ${folder} cannot be looked at: ${reasonOf(stats)}`,
-          todo: "Check who owns it and the folders above it",
+          found: findingSentence(`${name}_unseen`, { folder, reason: reasonOf(stats) }),
+          todo: findingSentence("check_owner"),
         },
       ];
     const fix = {
@@ -33,28 +38,23 @@ async function folderFindings(folder: string, name: string, { gateway }: World):
     return [
       {
         level: gateway.state === "none" ? "warn" : "fail",
-        found: `There is no ${name} ${folder} yet`,
-        todo:
-          name === "home"
-            ? "Begin with: maxclaw onboard. If it should be there, check $MAXCLAW_HOME"
-            : "It is made when the gateway starts",
+        found: findingSentence(`${name}_absent`, { folder }),
+        todo: findingSentence(`${name}_absent_todo`),
         fix,
       },
     ];
   }
   if (!stats.isDirectory())
     return [
-      { level: "fail", found: `The ${name} ${folder} is not a folder`, todo: "Move it away, or choose another one" },
+      { level: "fail", found: findingSentence(`${name}_not_folder`, { folder }), todo: findingSentence("move_away") },
     ];
   const uid = process.getuid?.();
   const isOthers = uid !== undefined && uid !== 0 && stats.uid !== uid;
   try {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    const todo = isOthers
-      ? `Run maxclaw as the account that owns it (uid ${stats.uid})`
-      : "Check its permissions, and whether its disk is mounted read-only";
-    return [{ level: "fail", found: `The ${name} ${folder} cannot be written to: ${reasonOf(error)}`, todo }];
+    const todo = isOthers ? findingSentence("run_as_owner", { uid: stats.uid }) : findingSentence("check_mount");
+    return [{ level: "fail", found: findingSentence(`${name}_closed`, { folder, reason: reasonOf(error) }), todo }];
   }
-  return [{ level: "ok", found: `The ${name} is ${folder}` }];
+  return [{ level: "ok", found: findingSentence(`${name}_fine`, { folder }) }];
 }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { lockFiles } from "../../../offline/files.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check } from "../../check.js";
 
 /** What a gateway that was killed has left. The next one takes it over, so it does no harm. */
@@ -13,8 +14,8 @@ export const locksCheck: Check = {
     return [
       {
         level: "warn",
-        found: `A gateway that was killed has left its lock ${lock}`,
-        todo: "The next start takes it over; maxclaw doctor --fix removes it",
+        found: findingSentence("lock_left", { path: lock }),
+        todo: findingSentence("lock_todo"),
         fix: {
           does: "took the lock over, and gave it back",
           async apply() {

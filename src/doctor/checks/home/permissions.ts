@@ -1,6 +1,7 @@
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { findModeProblems } from "../../../config/file-modes.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
 
 /** Who else on this machine can look into the home. */
@@ -10,8 +11,7 @@ export const permissionsCheck: Check = {
     const { path } = loaded;
     const config = path === undefined ? undefined : { path, holdsSecrets: true };
     const problems = await findModeProblems({ home, secrets: join(home, "secrets.json"), config });
-    if (problems.length === 0)
-      return [{ level: "ok", found: "Nobody else on this machine can read the home or the config" }];
+    if (problems.length === 0) return [{ level: "ok", found: findingSentence("modes_fine") }];
     return problems.map(toFinding);
   },
 };

@@ -1,4 +1,5 @@
 import { counted } from "../../../util/text/counted.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
 
 /** Journal and session logs are whole. Large homes take a while. */
@@ -8,31 +9,42 @@ export const storedCheck: Check = {
   async run({ examine, gateway, loaded }, signal) {
     const { kind, schema } = loaded.config.engine;
     // The database checks its own pages.
-    if (kind !== "embedded")
-      return [{ level: "ok", found: `Events are in PostgreSQL, schema ${schema}, and not in files of this machine` }];
+    if (kind !== "embedded") return [{ level: "ok", found: findingSentence("stored_elsewhere", { schema }) }];
     if (gateway.state === "silent")
       return [
         {
           level: "warn",
-          found: "Journal and logs were not looked at, because the gateway that has them does not answer",
-          todo: "Stop it, then run this again",
+          found: findingSentence("stored_silent"),
+          todo: findingSentence("stored_silent_todo"),
         },
       ];
     const { problems, events } = await examine(signal);
-    const todo = "maxclaw repair, with the gateway stopped";
+    const todo = findingSentence("stored_todo");
     const found: Finding[] = problems.map((problem) => ({ level: "fail", found: problem }));
     for (const { sessionKey, file, message } of events.problems) {
-      const where = sessionKey ?? file;
-      found.push({ level: "fail", found: where === undefined ? message : `${where}: ${message}`, todo });
+      const place = sessionKey ?? file;
+      found.push({
+        level: "fail",
+        found: place === undefined ? message : findingSentence("of_one", { name: place, reason: message }),
+        todo,
+      });
     }
     const more = events.problemCount - events.problems.length;
-    if (more > 0) found.push({ level: "fail", found: `… and ${more} more`, todo: "maxclaw events verify --json" });
+    if (more > 0)
+      found.push({
+        level: "fail",
+        found: findingSentence("stored_more", { n: more }),
+        todo: "maxclaw events verify --json",
+      });
     return found.length > 0
       ? found
       : [
           {
             level: "ok",
-            found: `Nothing is damaged: ${counted(events.sessions, "session")}, ${counted(events.events, "event")}`,
+            found: findingSentence("stored_fine", {
+              sessions: counted(events.sessions, "session"),
+              events: counted(events.events, "event"),
+            }),
           },
         ];
   },

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { findPackage } from "../../../util/packages/folder.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check } from "../../check.js";
 import { browserOf } from "../../tool-programs.js";
 
@@ -9,12 +10,12 @@ export const browserCheck: Check = {
   name: "browser",
   async run(world) {
     const { enabled, executablePath } = world.loaded.config.tools.browser;
-    if (!enabled) return [{ level: "ok", found: "The browser is switched off" }];
+    if (!enabled) return [{ level: "ok", found: findingSentence("browser_off") }];
     if (findPackage("playwright-core", world.home) === undefined)
       return [
         {
           level: "warn",
-          found: "There is no browser tool: its part is not installed",
+          found: findingSentence("browser_part"),
           todo: "maxclaw add browser",
         },
       ];
@@ -24,16 +25,20 @@ export const browserCheck: Check = {
         executablePath === undefined
           ? {
               level: "warn",
-              found: "There is no Chromium or Chrome on this machine",
-              todo: "Install Chromium, or set tools.browser.enabled to false",
+              found: findingSentence("no_browser"),
+              todo: findingSentence("no_browser_todo"),
             }
-          : { level: "fail", found: `There is no ${executablePath}`, todo: "Correct tools.browser.executablePath" },
+          : {
+              level: "fail",
+              found: findingSentence("browser_absent", { path: executablePath }),
+              todo: findingSentence("browser_absent_todo"),
+            },
       ];
     try {
       await access(path, constants.X_OK);
     } catch {
-      return [{ level: "fail", found: `${path} may not be started`, todo: `chmod +x ${path}` }];
+      return [{ level: "fail", found: findingSentence("browser_closed", { path }), todo: `chmod +x ${path}` }];
     }
-    return [{ level: "ok", found: `The browser is ${path}` }];
+    return [{ level: "ok", found: findingSentence("browser_fine", { path }) }];
   },
 };

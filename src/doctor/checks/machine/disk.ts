@@ -2,6 +2,7 @@ import { mkdtemp, open, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { nearest } from "../../../util/files/free-room.js";
 import { reasonOf } from "../../../util/files/system-fault.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
 
 const megabyte = 1024 ** 2;
@@ -27,18 +28,20 @@ export const diskCheck: Check = {
 async function roomIn(folder: string): Promise<readonly Finding[]> {
   const { bavail, bsize, files, ffree } = await statfs(folder);
   const free = bavail * bsize;
-  const found = `${Math.floor(free / megabyte)} MB are free for ${folder}`;
-  const todo = "Free some space. While the disk is full the gateway takes no messages";
+  const values = { n: Math.floor(free / megabyte), folder };
   const level = free < 100 * megabyte ? "fail" : free < 1024 * megabyte ? "warn" : "ok";
-  const room: Finding = level === "ok" ? { level, found } : { level, found: `Only ${found}`, todo };
+  const room: Finding =
+    level === "ok"
+      ? { level, found: findingSentence("disk_free", values) }
+      : { level, found: findingSentence("disk_low", values), todo: findingSentence("disk_todo") };
   // Some file systems count no files.
   if (files > 0 && ffree < 1000)
     return [
       room,
       {
         level: "fail",
-        found: `Only ${ffree} more files can be made for ${folder}`,
-        todo: "Remove files that nobody needs",
+        found: findingSentence("few_files", { n: ffree, folder }),
+        todo: findingSentence("few_files_todo"),
       },
     ];
   return [room];
@@ -66,13 +69,13 @@ async function syncTime(home: string): Promise<readonly Finding[]> {
       await file.close();
     }
     const ms = times.sort((a, b) => a - b)[Math.floor(tries / 2)] ?? 0;
-    const found = `The disk keeps a message in ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
-    if (ms < 200) return [{ level: "ok", found }];
+    const values = { ms: ms < 10 ? ms.toFixed(1) : Math.round(ms) };
+    if (ms < 200) return [{ level: "ok", found: findingSentence("disk_speed", values) }];
     return [
       {
         level: ms < 2000 ? "warn" : "fail",
-        found: `${found}, which is slow`,
-        todo: "Put the home on a faster disk, not on a network one",
+        found: findingSentence("disk_slow", values),
+        todo: findingSentence("disk_slow_todo"),
       },
     ];
   } catch (error) {
@@ -83,5 +86,5 @@ async function syncTime(home: string): Promise<readonly Finding[]> {
 }
 
 function notMeasured(error: unknown): readonly Finding[] {
-  return [{ level: "warn", found: `How long the disk takes was not measured: ${reasonOf(error)}` }];
+  return [{ level: "warn", found: findingSentence("disk_unmeasured", { reason: reasonOf(error) }) }];
 }

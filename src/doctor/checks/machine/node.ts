@@ -1,3 +1,4 @@
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
 
 /** The last day with security fixes, by nodejs.org/about/previous-releases. Odd ones have none for long. */
@@ -16,12 +17,12 @@ export const nodeCheck: Check = {
 
 export function nodeFinding(version: string, now: number): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  const found = `Node ${version} on ${process.platform} ${process.arch}`;
-  const todo = "Install Node 24 (LTS) or newer, then: maxclaw service install, if it runs as a service";
+  const node = { version, system: `${process.platform} ${process.arch}` };
+  const todo = findingSentence("node_todo");
   if (major < floor[0] || (major === floor[0] && minor < floor[1]))
-    return { level: "fail", found: `${found} is too old: maxclaw needs ${floor.join(".")}`, todo };
+    return { level: "fail", found: findingSentence("node_old", { ...node, needed: floor.join(".") }), todo };
   const end = ends[major];
   if (end !== undefined && now > Date.parse(end))
-    return { level: "warn", found: `${found} has had no security fixes since ${end}`, todo };
-  return { level: "ok", found };
+    return { level: "warn", found: findingSentence("node_ended", { ...node, day: end }), todo };
+  return { level: "ok", found: findingSentence("node_fine", node) };
 }

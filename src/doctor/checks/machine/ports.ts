@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { listensOn, platformNames } from "../../../channels/platforms.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding, World } from "../../check.js";
 
 interface Port {
@@ -15,7 +16,8 @@ export const portsCheck: Check = {
   async run(world) {
     const { gateway } = world;
     // Anyone who runs has them already, or has said that it does not.
-    if (gateway.state === "running") return [{ level: "ok", found: `The gateway listens on ${gateway.address}` }];
+    if (gateway.state === "running")
+      return [{ level: "ok", found: findingSentence("listens", { address: gateway.address }) }];
     if (gateway.state === "silent") return [];
     const found = await Promise.all(portsOf(world).map(tryPort));
     return found.flat();
@@ -36,21 +38,33 @@ async function tryPort({ key, host, port }: Port): Promise<readonly Finding[]> {
     server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "unknown"));
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
-  const where = `${host}:${port} (${key})`;
+  const place = `${host}:${port} (${key})`;
   switch (code) {
     case undefined:
-      return [{ level: "ok", found: `${where} is free` }];
+      return [{ level: "ok", found: findingSentence("port_free", { place }) }];
     case "EADDRINUSE":
       return [
         {
           level: "fail",
-          found: `${where} is taken by another program`,
-          todo: `Choose another ${key}, or stop that program`,
+          found: findingSentence("port_taken", { place }),
+          todo: findingSentence("port_taken_todo", { key }),
         },
       ];
     case "EACCES":
-      return [{ level: "fail", found: `${where} may not be used by this account`, todo: `Choose a ${key} above 1023` }];
+      return [
+        {
+          level: "fail",
+          found: findingSentence("port_forbidden", { place }),
+          todo: findingSentence("port_forbidden_todo", { key }),
+        },
+      ];
     default:
-      return [{ level: "fail", found: `${where} cannot be listened on (${code})`, todo: `Correct the host of ${key}` }];
+      return [
+        {
+          level: "fail",
+          found: findingSentence("port_wrong", { place, code }),
+          todo: findingSentence("port_wrong_todo", { key }),
+        },
+      ];
   }
 }

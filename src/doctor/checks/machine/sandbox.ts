@@ -1,3 +1,4 @@
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check } from "../../check.js";
 import { trySandbox } from "../../tool-programs.js";
 
@@ -9,17 +10,15 @@ export const sandboxCheck: Check = {
   async run({ loaded }, signal) {
     const { sandbox: mode } = loaded.config.tools.exec;
     if (mode === "off")
-      return [
-        { level: "warn", found: "The sandbox for commands is switched off", todo: 'Set tools.exec.sandbox to "auto"' },
-      ];
+      return [{ level: "warn", found: findingSentence("sandbox_off"), todo: findingSentence("sandbox_off_todo") }];
     const tried = await trySandbox(signal);
-    if ("name" in tried) return [{ level: "ok", found: `Commands run in a sandbox (${tried.name})` }];
+    if ("name" in tried) return [{ level: "ok", found: findingSentence("sandbox_fine", { name: tried.name }) }];
     const level = mode === "required" ? "fail" : "warn";
     return [
       {
         level,
-        found: `Commands have no sandbox: ${tried.reason}`,
-        todo: "docs/sandbox.md says what each system needs",
+        found: findingSentence("sandbox_none", { reason: tried.reason }),
+        todo: findingSentence("sandbox_todo"),
       },
     ];
   },

@@ -1,3 +1,4 @@
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check } from "../../check.js";
 
 const warnMs = 60_000;
@@ -16,16 +17,18 @@ export const clockCheck: Check = {
     if (nearest === undefined) {
       // Any program is younger than this.
       if (now() < Date.parse("2026-01-01"))
-        return [{ level: "fail", found: `This machine says that it is ${new Date(now()).toISOString()}`, todo }];
-      return [{ level: "ok", found: "The clock was not compared: no provider told the time" }];
+        return [
+          { level: "fail", found: findingSentence("clock_strange", { time: new Date(now()).toISOString() }), todo },
+        ];
+      return [{ level: "ok", found: findingSentence("clock_alone") }];
     }
     const seconds = Math.round(Math.abs(nearest.skewMs) / 1000);
     if (Math.abs(nearest.skewMs) < warnMs)
-      return [{ level: "ok", found: `The clock agrees with that of ${nearest.name}` }];
-    const way = nearest.skewMs > 0 ? "behind" : "ahead of";
+      return [{ level: "ok", found: findingSentence("clock_fine", { name: nearest.name }) }];
+    const code = nearest.skewMs > 0 ? "clock_behind" : "clock_ahead";
     const level = Math.abs(nearest.skewMs) < failMs ? "warn" : "fail";
-    return [{ level, found: `This machine's clock is ${seconds} s ${way} that of ${nearest.name}`, todo }];
+    return [{ level, found: findingSentence(code, { seconds, name: nearest.name }), todo }];
   },
 };
 
-const todo = "Set the clock, e.g. timedatectl set-ntp true. Jobs run at wrong times, and logins may be refused";
+const todo = findingSentence("clock_todo");

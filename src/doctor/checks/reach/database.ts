@@ -3,6 +3,7 @@ import { messageOf } from "../../../errors.js";
 import { isNotInstalled } from "../../../util/not-installed.js";
 import { loadPackage } from "../../../util/packages/load.js";
 import { packageOptions, whyNodeTooOld } from "../../../util/packages/options.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
 import { databaseName } from "../../database-name.js";
 
@@ -59,10 +60,9 @@ export const databaseCheck: Check = {
     const { kind, url, schema } = loaded.config.engine;
     if (kind !== "postgres") return [];
     const wrong = loaded.off.find(({ section }) => section === "engine");
-    if (wrong !== undefined)
-      return [{ level: "fail", found: wrong.reason, todo: "Correct it: maxclaw config set engine.url …" }];
+    if (wrong !== undefined) return [{ level: "fail", found: wrong.reason, todo: findingSentence("engine_todo") }];
     const tooOld = whyNodeTooOld(packageOptions.postgres ?? {});
-    if (tooOld !== undefined) return [{ level: "fail", found: `The engine on Postgres cannot run. ${tooOld}` }];
+    if (tooOld !== undefined) return [{ level: "fail", found: findingSentence("engine_node", { reason: tooOld }) }];
     const opened = await openClient(home, url ?? "");
     if ("found" in opened) return [opened];
     try {
@@ -73,8 +73,8 @@ export const databaseCheck: Check = {
       const name = databaseName(url) ?? "";
       const findings = [...findingsOf(found, schema), ...clockFindings(found.now - (before + roundMs / 2), roundMs)];
       if (findings.length > 0) return findings;
-      const at = `PostgreSQL ${found.version_text} at ${name} answers within ${Math.max(1, roundMs)} ms`;
-      return [{ level: "ok", found: `${at}, and schema ${schema} ${found.has_schema ? "is there" : "can be made"}` }];
+      const values = { version: found.version_text, name, ms: Math.max(1, roundMs), schema };
+      return [{ level: "ok", found: findingSentence(found.has_schema ? "database_fine" : "database_empty", values) }];
     } finally {
       await opened.end().catch(() => undefined);
     }
@@ -87,7 +87,7 @@ async function openClient(home: string, url: string): Promise<Client | Finding> 
     ({ Client } = pgModule.parse(await loadPackage("pg", home)).default);
   } catch (error) {
     if (!isNotInstalled(error)) throw error;
-    return { level: "fail", found: "The package pg is not installed", todo: "maxclaw add postgres" };
+    return { level: "fail", found: findingSentence("no_pg"), todo: "maxclaw add postgres" };
   }
   const client = new Client({
     connectionString: url,
@@ -104,7 +104,7 @@ async function openClient(home: string, url: string): Promise<Client | Finding> 
     await client.end().catch(() => undefined);
     return {
       level: "fail",
-      found: `The database ${databaseName(url) ?? ""} does not let us in: ${messageOf(error)}`,
+      found: findingSentence("database_refuses", { name: databaseName(url) ?? "", reason: messageOf(error) }),
       todo: todoFor(error),
     };
   }
@@ -113,12 +113,12 @@ async function openClient(home: string, url: string): Promise<Client | Finding> 
 /** By the codes of PostgreSQL and of the system. */
 function todoFor(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code === "28P01" || code === "28000") return "Correct the user and the password in engine.url";
-  if (code === "3D000") return "Create it: createdb, as docs/cluster.md shows";
-  if (code === "53300") return "Raise max_connections, or run fewer gateways";
-  if (code === "57P03") return "Wait: it starts or stops just now";
-  if (code === "ENOTFOUND" || code === "ECONNREFUSED") return "Correct engine.url, or start the database";
-  return "Correct engine.url; try it with psql";
+  if (code === "28P01" || code === "28000") return findingSentence("database_login");
+  if (code === "3D000") return findingSentence("database_absent");
+  if (code === "53300") return findingSentence("database_full");
+  if (code === "57P03") return findingSentence("database_busy");
+  if (code === "ENOTFOUND" || code === "ECONNREFUSED") return findingSentence("database_away");
+  return findingSentence("database_psql");
 }
 
 function findingsOf(found: Facts, schema: string): readonly Finding[] {
@@ -126,39 +126,31 @@ function findingsOf(found: Facts, schema: string): readonly Finding[] {
   const add = (level: "warn" | "fail", what: string, todo: string): void =>
     void findings.push({ level, found: what, todo });
   if (found.version < oldest)
-    add("fail", `PostgreSQL ${found.version_text} is too old`, "Run PostgreSQL 13 or newer; 15 and newer are tested");
-  if (found.is_replica)
-    add(
-      "fail",
-      "This server only reads: it is a replica",
-      "Name the primary in engine.url (target_session_attrs=read-write)",
-    );
+    add("fail", findingSentence("database_old", { version: found.version_text }), findingSentence("database_old_todo"));
+  if (found.is_replica) add("fail", findingSentence("replica"), findingSentence("replica_todo"));
   if (found.may_use === false)
-    add("fail", `This user may not use schema ${schema}`, `ALTER SCHEMA ${schema} OWNER TO <user>`);
+    add("fail", findingSentence("schema_use", { schema }), `ALTER SCHEMA ${schema} OWNER TO <user>`);
   if (!found.has_schema && !found.may_create)
-    add("fail", `This user may not make schema ${schema}`, `CREATE SCHEMA ${schema} AUTHORIZATION <user>`);
-  if (found.fsync === "off")
-    add("fail", "fsync is off: a power cut loses messages that were confirmed", "Set fsync = on");
-  if (found.sync === "off")
-    add(
-      "fail",
-      "synchronous_commit is off: a crash of the database loses messages that were confirmed",
-      "ALTER ROLE <user> SET synchronous_commit = on",
-    );
+    add("fail", findingSentence("schema_make", { schema }), `CREATE SCHEMA ${schema} AUTHORIZATION <user>`);
+  if (found.fsync === "off") add("fail", findingSentence("fsync_off"), findingSentence("fsync_todo"));
+  if (found.sync === "off") add("fail", findingSentence("sync_off"), "ALTER ROLE <user> SET synchronous_commit = on");
   if (found.used > found.most * 0.8)
-    add("warn", `${found.used} of ${found.most} connections are in use`, "Raise max_connections");
+    add(
+      "warn",
+      findingSentence("connections", { n: found.used, most: found.most }),
+      findingSentence("connections_todo"),
+    );
   return findings;
 }
 
 function clockFindings(differsMs: number, roundMs: number): readonly Finding[] {
   if (Math.abs(differsMs) - roundMs / 2 <= skewMs) return [];
   const seconds = Math.round(Math.abs(differsMs) / 1000);
-  const way = differsMs > 0 ? "behind" : "ahead of";
   return [
     {
       level: "warn",
-      found: `This machine's clock is ${seconds} s ${way} that of the database`,
-      todo: "Set both clocks, e.g. timedatectl set-ntp true. Jobs would run at another time on each node",
+      found: findingSentence(differsMs > 0 ? "database_behind" : "database_ahead", { seconds }),
+      todo: findingSentence("clocks_todo"),
     },
   ];
 }

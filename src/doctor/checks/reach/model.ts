@@ -1,5 +1,6 @@
 import { silentLog } from "../../../log.js";
 import { createModels } from "../../../providers/catalogue/models.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check } from "../../check.js";
 
 /** A real answer of the model, as short as can be. */
@@ -29,14 +30,18 @@ export const modelCheck: Check = {
       return [
         {
           level: "fail",
-          found: `${label} does not answer: ${said}`,
-          todo: "Check agents.defaults.model, and the account at the provider",
+          found: findingSentence("provider_silent", { name: label, reason: said }),
+          todo: findingSentence("model_silent_todo"),
         },
       ];
     }
     const ms = Math.round(performance.now() - from);
     // Some think first, and have no words left for an answer.
-    const said = text.trim() === "" ? "without a word" : `"${text.trim().slice(0, 40)}"`;
-    return [{ level: "ok", found: `${label} answered ${said} in ${ms} ms` }];
+    const said = text.trim().slice(0, 40);
+    const found =
+      said === ""
+        ? findingSentence("model_wordless", { label, ms })
+        : findingSentence("model_fine", { label, reason: said, ms });
+    return [{ level: "ok", found }];
   },
 };

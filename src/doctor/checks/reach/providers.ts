@@ -1,4 +1,5 @@
 import { counted } from "../../../util/text/counted.js";
+import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
 import type { ProviderAnswer } from "../../provider-answers.js";
 
@@ -11,7 +12,7 @@ export const providersCheck: Check = {
       return [
         {
           level: "warn",
-          found: "No provider is configured: a local Ollama answers, or the offline stand-in",
+          found: findingSentence("no_providers"),
           todo: "maxclaw onboard",
         },
       ];
@@ -21,41 +22,41 @@ export const providersCheck: Check = {
 };
 
 function findingOf(
-  { name, isUsable, hasKey, models, error, status }: ProviderAnswer,
+  { name, isUsable, hasKey = false, models, error: reason = "", status }: ProviderAnswer,
   wanted: string | undefined,
 ): Finding {
   if (!isUsable)
     return {
       level: "warn",
-      found: `${name} cannot be used: it lacks a key or an address`,
-      todo: `Set providers.${name}.apiKey`,
+      found: findingSentence("provider_lacks", { name }),
+      todo: findingSentence("provider_lacks_todo", { name }),
     };
   if (status === 401 || status === 403)
     return {
       level: "fail",
-      found: `${name} refuses the key: ${error}`,
-      todo: `Put a valid key into providers.${name}.apiKey`,
+      found: findingSentence("key_refused", { name, reason }),
+      todo: findingSentence("key_refused_todo", { name }),
     };
   if (models === undefined && status === undefined)
     return {
       level: "fail",
-      found: `${name} does not answer: ${error}`,
-      todo: "Check the network, and the address of the provider",
+      found: findingSentence("provider_silent", { name, reason }),
+      todo: findingSentence("provider_silent_todo"),
     };
   if (models === undefined)
     return {
       level: "warn",
-      found: `${name} answers, but its key could not be tried: ${error}`,
-      todo: "Try it: maxclaw doctor --model",
+      found: findingSentence("key_untried", { name, reason }),
+      todo: findingSentence("try_model"),
     };
-  const answers = hasKey ? "takes the key" : "answers";
   const plain = wanted?.startsWith(`${name}/`) === true ? wanted.slice(name.length + 1) : undefined;
   // Some offer more than they list, under other names.
   if (plain !== undefined && models.length > 0 && !models.includes(plain))
     return {
       level: "warn",
-      found: `${name} ${answers}, but does not list the model ${plain}`,
-      todo: `It lists e.g. ${models.slice(0, 3).join(", ")}. Try it: maxclaw doctor --model`,
+      found: findingSentence(hasKey ? "model_unlisted_key" : "model_unlisted", { name, model: plain }),
+      todo: findingSentence("model_unlisted_todo", { models: models.slice(0, 3).join(", ") }),
     };
-  return { level: "ok", found: `${name} ${answers} and lists ${counted(models.length, "model")}` };
+  const listed = { name, reason: counted(models.length, "model") };
+  return { level: "ok", found: findingSentence(hasKey ? "key_fine" : "provider_fine", listed) };
 }

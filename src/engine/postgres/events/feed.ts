@@ -1,4 +1,4 @@
-import type { EventDraft, GatewayEvent, StoredEvent } from "../../../events/event.js";
+import { draft, type EventDraft, type GatewayEvent, isDeletion, type StoredEvent } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
 import { InOrder } from "../../../util/async/in-order.js";
 import { timeOf, toEvent } from "../../to-event.js";
@@ -12,7 +12,15 @@ interface Session {
   published: number | undefined;
   /** Unix ms of the newest event, those that are not stored included. */
   time: number;
+  /** Up to this number the session was deleted, and that is published here or was so before this node knew of the session. */
+  told: number;
+  /** The same for what this node has deleted and is about to announce. */
+  own: number;
 }
+
+/** What is told about a deletion of which only the outcome was seen. */
+const unseen = { from: "active", to: "deleted", reason: "client" };
+const unknownNode = "unknown";
 
 export interface FeedOptions {
   readonly database: Database;
@@ -25,7 +33,10 @@ export interface FeedOptions {
   readonly log: Logger;
 }
 
-/** Publishes the events of all nodes here: each stored one once, and each session's in order. */
+/**
+ * Publishes the events of all nodes here: each stored one once, and each session's in order. That a session was deleted is
+ * published once, and before anything of its next life.
+ */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #sessions = new Map<string, Session>();
@@ -71,11 +82,24 @@ export class Feed {
     for (const event of added) this.#emit(session, event);
   }
 
-  /** Another node has stored events up to this number. */
-  seen(sessionKey: string, seq: number): void {
-    const { published } = this.#session(sessionKey);
-    if (published !== undefined && published >= seq) return;
-    void this.inOrder(sessionKey, () => this.#catchUp(sessionKey)).catch((error: unknown) => {
+  /** This node has deleted what the session had up to this number. Within a step of the session. */
+  deleted(sessionKey: string, upTo: number): void {
+    const session = this.#session(sessionKey);
+    session.own = upTo;
+    session.published ??= upTo;
+  }
+
+  /** Another node has stored events up to this number, and some node has deleted those up to the other one. */
+  seen(sessionKey: string, seq: number, deleted = 0): void {
+    const session = this.#session(sessionKey);
+    const { published, told, own } = session;
+    const isGone = published !== undefined && deleted > Math.max(told, own);
+    if (!isGone && published !== undefined && published >= seq) return;
+    const look = async (): Promise<void> => {
+      if (isGone) this.#tellDeleted(sessionKey, session, deleted);
+      await this.#catchUp(sessionKey);
+    };
+    void this.inOrder(sessionKey, look).catch((error: unknown) => {
       // The next look at the database finds them as well.
       this.#options.log.debug("events of another node could not be read yet", { session: sessionKey, error });
       this.#missed.set(sessionKey, seq);
@@ -102,24 +126,21 @@ export class Feed {
   /** Publishes an event of this node that is never stored, with the time of `stamp`. Within a step of the session. */
   async unstored(sessionKey: string, draft: EventDraft): Promise<void> {
     const session = await this.#known(sessionKey, undefined);
-    const { instanceId } = this.#options;
-    const event = toEvent(draft, {
-      sessionKey,
-      seq: null,
-      afterSeq: session.published ?? 0,
-      time: session.time,
-      instanceId,
-    });
-    this.#publish(event);
+    const dropped = isDeletion(draft) && session.own > 0 ? session.own : undefined;
+    const event = this.#unstoredEvent(sessionKey, session, { draft, dropped });
+    if (dropped === undefined || isNews(session, dropped)) this.#publish(event);
     this.#options.tell(event);
   }
 
   /** The same for one that another node has published. */
   async unstoredElsewhere(event: GatewayEvent): Promise<void> {
     const { session_key: sessionKey, after_seq: afterSeq = 0, delta_index: index } = event;
+    const dropped = isDeletion(event) ? event.metadata.dropped : undefined;
     await this.inOrder(sessionKey, async () => {
+      this.#session(sessionKey).published ??= dropped;
       const session = await this.#known(sessionKey, undefined);
       if ((session.published ?? 0) < afterSeq) await this.#catchUp(sessionKey);
+      if (dropped !== undefined && !isNews(session, dropped)) return;
       const published = session.published ?? 0;
       // The pieces of an answer are worth nothing behind what was stored after them: the whole of it.
       if (published > afterSeq && index !== undefined) return;
@@ -136,7 +157,7 @@ export class Feed {
   #session(sessionKey: string): Session {
     let session = this.#sessions.get(sessionKey);
     if (session === undefined) {
-      session = { published: undefined, time: 0 };
+      session = { published: undefined, time: 0, told: 0, own: 0 };
       this.#sessions.set(sessionKey, session);
     }
     return session;
@@ -146,20 +167,22 @@ export class Feed {
   async #known(sessionKey: string, first: number | undefined): Promise<Session> {
     const session = this.#session(sessionKey);
     if (session.published !== undefined) return session;
-    session.published = first === 1 ? 0 : await this.#publishedBefore(sessionKey);
+    const before = first === 1 ? undefined : await this.#before(sessionKey);
+    session.published = before?.seq ?? 0;
+    session.told = before?.deleted ?? 0;
     return session;
   }
 
-  /** The last number that was there when this node began. */
-  async #publishedBefore(sessionKey: string): Promise<number> {
+  /** The last number that was there when this node began, and up to where the session was deleted. */
+  async #before(sessionKey: string): Promise<{ readonly seq: number; readonly deleted: number } | undefined> {
     const { database } = this.#options;
     // Numbers are in the order of the commits, so what came later is at the end.
-    const [row] = await database.query<{ seq: number }>(
+    const [row] = await database.query<{ seq: number; deleted: number }>(
       `SELECT coalesce((SELECT seq FROM @events WHERE session = $1 AND pg_visible_in_snapshot(xid, $2::pg_snapshot)
-         ORDER BY seq DESC LIMIT 1), deleted)::float8 AS seq FROM @sessions WHERE key = $1`,
+         ORDER BY seq DESC LIMIT 1), deleted)::float8 AS seq, deleted::float8 FROM @sessions WHERE key = $1`,
       [sessionKey, this.#opened],
     );
-    return row?.seq ?? 0;
+    return row;
   }
 
   async #catchUp(sessionKey: string): Promise<void> {
@@ -173,7 +196,26 @@ export class Feed {
     }
   }
 
+  /** For those who follow the session, when nobody has announced it here in time. */
+  #tellDeleted(sessionKey: string, session: Session, upTo: number): void {
+    if (!isNews(session, upTo)) return;
+    const gone = draft("session_state_changed", unseen, { source: "client" });
+    this.#publish(this.#unstoredEvent(sessionKey, session, { draft: gone, dropped: upTo }));
+  }
+
+  #unstoredEvent(
+    sessionKey: string,
+    { published: afterSeq = 0, time, own }: Session,
+    { draft, dropped }: { readonly draft: EventDraft; readonly dropped: number | undefined },
+  ): GatewayEvent {
+    const instanceId = dropped === undefined || dropped === own ? this.#options.instanceId : unknownNode;
+    return toEvent(draft, { sessionKey, seq: null, afterSeq, time, instanceId, dropped });
+  }
+
   #emit(session: Session, event: StoredEvent): void {
+    const { dropped = 0 } = event.metadata;
+    const isNewLife = dropped > 0 && dropped === event.seq - 1 && (session.published ?? 0) > 0;
+    if (isNewLife) this.#tellDeleted(event.session_key, session, dropped);
     session.published = event.seq;
     session.time = Math.max(session.time, Date.parse(event.timestamp));
     this.#publish(event);
@@ -186,4 +228,12 @@ export class Feed {
       this.#options.log.error("publishing an event failed; it is stored all the same", { type: event.type, error });
     }
   }
+}
+
+/** False: it was told before. */
+function isNews(session: Session, deleted: number): boolean {
+  if (session.told >= deleted) return false;
+  session.told = deleted;
+  session.published = Math.max(session.published ?? 0, deleted);
+  return true;
 }

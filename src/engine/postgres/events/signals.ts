@@ -17,8 +17,9 @@ export interface Signal {
   readonly q?: string;
   /** A lease that was given up. */
   readonly l?: string;
-  /** A session that was deleted. */
+  /** A session that was deleted, and the place behind the last work that it had then. */
   readonly d?: string;
+  readonly b?: number;
   /** A record that was changed: its kind and id. */
   readonly r?: readonly [string, string];
   /** A piece of an event that is not stored: whose, which piece, of how many, and the piece. */

@@ -163,9 +163,11 @@ export class Lanes {
     }
   }
 
-  fenceSession(sessionKey: string): void {
+  /** `before`: what was accepted behind this place is of the session's next life. */
+  fenceSession(sessionKey: string, before = Number.POSITIVE_INFINITY): void {
     for (const attempt of this.#attempts)
-      if (attempt.work.sessionKey === sessionKey) fence(attempt, "its session was deleted");
+      if (attempt.work.sessionKey === sessionKey && positionOf(attempt.claim.id) < before)
+        fence(attempt, "its session was deleted");
   }
 
   /** The attempts that have not ended. */

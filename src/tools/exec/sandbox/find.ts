@@ -1,5 +1,6 @@
 import { messageOf } from "../../../errors.js";
 import { trimEndWhere } from "../../../util/text/trim-where.js";
+import { statusSentence } from "../../../util/words/status-sentences.js";
 import type { Limits } from "../limits.js";
 import { createBubblewrap, findBubblewrap } from "./bubblewrap.js";
 import type { Confinement, SandboxState } from "./sandbox.js";
@@ -49,7 +50,10 @@ export function createSandbox(
     }
     enter({
       state: "unavailable",
-      reason: `${found.name} does not work here: ${trimEndWhere(problem, (unit) => /[.\s]/.test(unit))}.`,
+      reason: statusSentence("sandbox_fails", {
+        name: found.name,
+        reason: trimEndWhere(problem, (unit) => /[.\s]/.test(unit)),
+      }),
     });
     return undefined;
   };
@@ -73,9 +77,7 @@ async function searchSystem(): Promise<Confinement | string> {
     const { createSeatbelt, sandboxExec } = await import("./seatbelt.js");
     return createSeatbelt(sandboxExec);
   }
-  if (process.platform !== "linux") return "There is no sandbox for this system.";
+  if (process.platform !== "linux") return statusSentence("sandbox_no_system");
   const file = findBubblewrap();
-  return file === undefined
-    ? 'bubblewrap is not installed. Install it with your package manager, e.g. "apt install bubblewrap".'
-    : createBubblewrap(file);
+  return file === undefined ? statusSentence("sandbox_no_bubblewrap") : createBubblewrap(file);
 }

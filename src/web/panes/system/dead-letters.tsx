@@ -1,3 +1,4 @@
+import { problemText } from "../../failures/said.js";
 import { type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
 import { momentOf } from "../../parts/format.js";
 import { Action, Section } from "../parts/controls.js";
@@ -57,7 +58,7 @@ function Letter({
     <li class="card">
       <h3>{t(letter.kind === "message" ? "deadMessage" : "deadReply", { chat: textIn(letter.sessionKey) })}</h3>
       <p>{textIn(letter.begin)}</p>
-      <p class="problem-text">{textIn(letter.reason)}</p>
+      <p class="problem-text">{problemText(textIn(letter.reason))}</p>
       <p class="muted">{t("givenUp", { at: momentOf(new Date(textIn(letter.buriedAt))) })}</p>
       <p class="card-line">
         <Action run={resend}>{t("resend")}</Action>

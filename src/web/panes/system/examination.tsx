@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { isRecord } from "../../../client/frames.js";
-import { ownProblem } from "../../failures/said.js";
+import { loadFindingWords, ownProblem, problemText } from "../../failures/said.js";
 import { type JsonObject, recordsIn, textIn } from "../../gateway/api.js";
 import { numberOf } from "../../parts/format.js";
 import { Action, Section } from "../parts/controls.js";
@@ -16,7 +16,7 @@ const limitMs = 180_000;
 export function Examination({ world }: { readonly world: PaneWorld }) {
   const [report, setReport] = useState<JsonObject>();
   const examine = async (): Promise<void> => {
-    const found = await world.api.post("api/doctor", {}, { timeoutMs: limitMs });
+    const [found] = await Promise.all([world.api.post("api/doctor", {}, { timeoutMs: limitMs }), loadFindingWords()]);
     setReport(found);
     world.announce(summaryOf(found));
   };
@@ -74,7 +74,7 @@ function Findings({ findings }: { readonly findings: readonly JsonObject[] }) {
           <ul>
             {fine.map(({ check, found }) => (
               <li key={`${textIn(check)} ${textIn(found)}`}>
-                <strong>{checkName(textIn(check))}</strong> <span lang="en">{textIn(found)}</span>
+                <strong>{checkName(textIn(check))}</strong> <Said text={textIn(found)} />
               </li>
             ))}
           </ul>
@@ -93,16 +93,18 @@ function Finding({ finding }: { readonly finding: JsonObject }) {
         {checkName(textIn(check))}{" "}
         <span class={`system-mark ${isWrong ? "bad" : "odd"}`}>{t(isWrong ? "fail" : "warn")}</span>
       </h3>
-      <Found text={textIn(found)} />
-      {textIn(todo) === "" ? undefined : <p class="muted">{t("todo", { todo: textIn(todo) })}</p>}
+      <p>
+        <Said text={textIn(found)} />
+      </p>
+      {textIn(todo) === "" ? undefined : <p class="muted">{t("todo", { todo: problemText(textIn(todo)) })}</p>}
     </li>
   );
 }
 
 /** In English where the page has no words of its own for it. */
-function Found({ text }: { readonly text: string }) {
+function Said({ text }: { readonly text: string }) {
   const own = ownProblem(text);
-  return own === undefined ? <p lang="en">{text}</p> : <p>{own}</p>;
+  return own === undefined ? <span lang="en">{text}</span> : <span>{own}</span>;
 }
 
 function checkName(check: string): string {

@@ -134,7 +134,7 @@ function StuckChats({ world, chats }: { readonly world: PaneWorld; readonly chat
               {t(numberIn(waiting) === 1 ? "stuckOne" : "stuckMany", {
                 n: numberOf(numberIn(waiting)),
                 at: momentOf(new Date(textIn(since))),
-                reason: textIn(reason),
+                reason: problemText(textIn(reason)),
               })}
             </p>
             <p>

@@ -1,4 +1,5 @@
 import { isRecord } from "../../../client/frames.js";
+import { problemText } from "../../failures/said.js";
 import { type Api, type JsonObject, Refused, recordsIn, textIn } from "../../gateway/api.js";
 
 export type Verdict = "allow" | "ask" | "deny";
@@ -114,7 +115,7 @@ export async function readSandbox(api: Api): Promise<Sandbox | undefined> {
   return {
     state: state === "ready" || state === "off" || state === "unavailable" ? state : "checking",
     name: textIn(sandbox.name),
-    reason: textIn(sandbox.reason),
+    reason: problemText(textIn(sandbox.reason)),
     bare: bare === "unasked" || bare === "none" ? bare : "ask",
   };
 }

@@ -106,6 +106,9 @@ for (const [what, act, answered] of [
     await gateway.ask("which colour?");
     await gateway.waitForEvent(isWaiting);
     await act(gateway);
+    // Only a provider that was seen to be away since the failure is known to be back when it answers.
+    const before = provider.checks.length;
+    if (answered.length > 0) await until("it is asked while it is down", () => provider.checks.length > before);
     provider.isDown = false;
     // What comes later in another chat is answered: with that the provider is known to be back.
     await gateway.ask("hello", { key: "webui:other" });

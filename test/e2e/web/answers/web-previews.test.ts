@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { makePdf } from "../../../support/documents.js";
+import { until } from "../../../support/engine/engine-kit.js";
 import { openWholeChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
 import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
@@ -61,7 +62,7 @@ describe("files that people have sent, on the web page", { timeout: 120_000, ski
         mine.getByRole("button", { name: "Open report.pdf in a new tab" }).click(),
       ]);
       assert.equal(await opened.evaluate("window.opener"), null);
-      while (!(await pagesInViewer(opened)).includes(1)) {}
+      await until("its first page is shown", async () => (await pagesInViewer(opened)).includes(1));
     }),
   );
 

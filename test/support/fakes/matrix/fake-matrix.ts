@@ -100,7 +100,8 @@ export class FakeMatrix implements AsyncDisposable {
       [/^\/client\/v3\/logout$/, ({ headers }) => this.#logout(headers)],
       [/^\/client\/v3\/user\/[^/]+\/account_data\/m\.direct$/, (call) => this.#direct(call)],
       [/^\/client\/v3\/user\/[^/]+\/account_data\/(m\..+)$/, (_call, type = "") => this.#putAside(type)],
-      [room("state/m\\.room\\.encryption/?"), (_call, id = "") => this.#encryptionOf(id)],
+      [room("state/(m\\.room\\.(?:encryption|create))/?"), (_call, id = "", type = "") => this.#stateOf(id, type)],
+      [room("leave"), (_call, id = "") => this.#leave(id)],
       [/^\/client\/v3\/keys\/(.+)$/, (call, what = "") => this.#keyCall(call, what)],
       [
         /^\/client\/v3\/sendToDevice\/([^/]+)\/([^/]+)$/,
@@ -152,12 +153,13 @@ export class FakeMatrix implements AsyncDisposable {
   }
 
   /** A room with these people; the bot is in it too. */
-  room(people: readonly string[], membership: "join" | "invite" = "join"): string {
+  room(people: readonly string[], membership: "join" | "invite" = "join", replaces?: string): string {
     this.#rooms += 1;
     const id = `!room${this.#rooms}:example.org`;
     this.store.create(id);
     const [creator = ""] = people;
-    this.store.add(id, { type: "m.room.create", sender: creator, state_key: "", content: {} });
+    const content = replaces === undefined ? {} : { predecessor: { room_id: replaces } };
+    this.store.add(id, { type: "m.room.create", sender: creator, state_key: "", content });
     for (const person of people) this.member(id, person, "join");
     this.member(id, botId, membership, creator);
     return id;
@@ -268,11 +270,16 @@ export class FakeMatrix implements AsyncDisposable {
     return { body: found };
   }
 
-  #encryptionOf(room: string): FakeReply {
+  #stateOf(room: string, type: string): FakeReply {
     this.#mayBeIn(room);
-    const found = this.store.room(room)?.events.find(({ event }) => event.type === "m.room.encryption");
+    const found = this.store.room(room)?.events.findLast(({ event }) => event.type === type && event.state_key === "");
     if (found === undefined) throw new Refused(404, "M_NOT_FOUND");
     return { body: found.event.content };
+  }
+
+  #leave(room: string): FakeReply {
+    this.member(room, botId, "leave");
+    return { body: {} };
   }
 
   #keyCall({ json, headers }: FakeCall, what: string): FakeReply {
