@@ -134,7 +134,7 @@ class Attempt implements OpenSocket {
       return (
         this.#failure ??
         this.#options.onClosed?.(closed.code, closed.reason) ??
-        new ChannelError(`The connection to ${title} was closed (${closed.code}).`, { retryable: true })
+        new ChannelError(statusSentence("connection_closed", { title, code: closed.code }), { retryable: true })
       );
     } finally {
       watch();
@@ -203,11 +203,14 @@ class Attempt implements OpenSocket {
     const { title } = this.#options;
     const socket = this.#socket;
     if (socket === undefined || socket.readyState !== WebSocket.OPEN)
-      return Promise.reject(new ChannelError(`There is no connection to ${title} now.`, { retryable: true }));
+      return Promise.reject(new ChannelError(statusSentence("no_connection", { title }), { retryable: true }));
     return new Promise((resolve, reject) => {
       socket.send(data, (error) => {
         if (error === undefined || error === null) resolve();
-        else reject(new ChannelError(`The connection to ${title} broke.`, { retryable: true, outcome: "unknown" }));
+        else
+          reject(
+            new ChannelError(statusSentence("connection_broke", { title }), { retryable: true, outcome: "unknown" }),
+          );
       });
     });
   }
