@@ -117,7 +117,8 @@ export async function spawnGateway(
   };
   await writeFile(join(home, "config.json"), JSON.stringify(config), { mode: 0o600 });
   return spawn(process.execPath, [...nodeArgs, join(root, "scripts/bench/bundled.mjs"), "gateway", "-p", "0"], {
-    env: { ...process.env, MAXCLAW_HOME: home },
+    // The memory of threads as its service and its image have it.
+    env: { ...process.env, MALLOC_ARENA_MAX: "1", MAXCLAW_HOME: home },
     stdio: ["ignore", "pipe", "ignore", ...channelFor(nodeArgs)],
   });
 }

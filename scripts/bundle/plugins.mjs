@@ -93,7 +93,6 @@ const knownPlaces = {
   pino: "only for writing in another thread, which we do not do",
   "thread-stream": "the same",
   "@discordjs/ws": "only for shards in other threads, which we do not have",
-  "write-file-atomic": "only for a name that nobody else has",
   undici: "only to leave itself out of stack traces",
 };
 

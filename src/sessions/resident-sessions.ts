@@ -4,6 +4,8 @@ const defaultCount = 1000;
 const defaultBytes = 16 * 1024 * 1024;
 /** Anyone who has just used a session may use it again at once. */
 const restMs = 5000;
+/** Of what may stay, so much does when some have to go: to look through all of them with each message takes longer than to let some go. */
+const staying = 63 / 64;
 
 export interface MemoryLimits {
   /** Sessions at rest leave memory beyond this number. Default 1000. */
@@ -58,13 +60,12 @@ export class ResidentSessions {
   /** Takes those out of memory that are too many, and gives them. */
   evict(): readonly MutableSession[] {
     let bytes = 0;
-    for (const session of this.all()) bytes += session.bytes;
+    for (const { session } of this.#sessions.values()) bytes += session.bytes;
     let count = this.#sessions.size;
-    const isFull = (): boolean => count > this.#maxCount || bytes > this.#maxBytes;
-    if (!isFull()) return [];
+    if (count <= this.#maxCount && bytes <= this.#maxBytes) return [];
     const gone: MutableSession[] = [];
     for (const session of [...this.all()].filter(isAtRest).sort((a, b) => a.usedAt - b.usedAt)) {
-      if (!isFull()) break;
+      if (count <= Math.ceil(this.#maxCount * staying) && bytes <= this.#maxBytes * staying) break;
       this.#sessions.delete(session.key);
       gone.push(session);
       count -= 1;

@@ -6,13 +6,16 @@ import { z } from "zod";
 import { PathChangedError, readOnly, resolveReal } from "../../util/files/real-path.js";
 import { writeReal } from "../../util/files/write-real.js";
 import { readVersion } from "../../util/version.js";
-import { foldCodeMark } from "./fold-code.js";
+import { foldCode, foldCodeMark } from "./fold-code.js";
 import type { SessionFolds } from "./session-folds.js";
 
 const foldName = "folds.bin";
 const lf = 0x0a;
 /** Of the form of the file. What is in it changes with the program: its version and a mark of its code are in it too. */
 const formatVersion = 2;
+
+/** The program, as its files name it: asked once, since that takes longer than to read a short file. */
+const programs = new WeakMap<typeof foldCode, { readonly version: string; readonly code: string }>();
 
 const head = z.object({
   format: z.literal(formatVersion),
@@ -50,8 +53,7 @@ export async function writeFolds(folder: string, place: FoldPlace, folds: Sessio
   const body = serialize(folds);
   const first = JSON.stringify({
     format: formatVersion,
-    version: readVersion(),
-    code: foldCodeMark(),
+    ...ownProgram(),
     ...place,
     bytes: body.length,
     checksum: crc32(body),
@@ -68,11 +70,20 @@ export async function readFolds(folder: string, key: string): Promise<FoundFolds
   const body = file.subarray(end + 1);
   try {
     const { version, code, bytes, checksum, ...place } = head.parse(JSON.parse(file.toString("utf8", 0, end)));
-    if (version !== readVersion() || code !== foldCodeMark() || place.key !== key) return undefined;
+    const own = ownProgram();
+    if (version !== own.version || code !== own.code || place.key !== key) return undefined;
     if (bytes !== body.length || checksum !== crc32(body)) return undefined;
     // Whole, and written by this very code: it is what `foldsOf` gave.
     return { place, folds: deserialize(body) as SessionFolds, foldedSeq: place.seq };
   } catch {
     return undefined;
   }
+}
+
+function ownProgram(): { readonly version: string; readonly code: string } {
+  const known = programs.get(foldCode);
+  if (known !== undefined) return known;
+  const program = { version: readVersion(), code: foldCodeMark() };
+  programs.set(foldCode, program);
+  return program;
 }

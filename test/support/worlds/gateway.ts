@@ -60,7 +60,7 @@ export interface TestGatewayOptions {
   readonly openEngine?: GatewayOptions["openEngine"];
 }
 
-const limitMs = 10_000;
+const limitMs = 30_000;
 
 export async function tempHome(): Promise<string> {
   return await mkdtemp(join(tmpdir(), "maxclaw-test-"));

@@ -37,3 +37,34 @@ test("new objects have two megabytes, also after much was made, and one while th
   assert.ok(first <= 1, `${first} MB while it starts`);
   assert.deepEqual([second, exposed], [2, "undefined"]);
 });
+
+test("V8 is told to close the gaps between old objects where they are large, and only there", async () => {
+  const program = `
+    import v8, { getHeapSpaceStatistics } from "node:v8";
+    import { syncBuiltinESMExports } from "node:module";
+    const real = v8.setFlagsFromString;
+    let told;
+    v8.setFlagsFromString = (flag) => {
+      if (flag.endsWith("optimize-for-size")) told = flag;
+      real(flag);
+    };
+    syncBuiltinESMExports();
+    const { keepNewObjectsFew, keepHeapSmall } = await import(${JSON.stringify(pathToFileURL(projectFile("bin/small-heap.js")))});
+    keepNewObjectsFew();
+    keepHeapSmall();
+    const seen = [told];
+    const alive = Array.from({ length: 500_000 }, (_, n) => ({ n, of: [n] }));
+    for (let at = 0; at < alive.length; at++) if (at % 5 > 2) alive[at] = undefined;
+    // What is made meanwhile lives for a while, so that V8 collects old objects too. By rounds, as above.
+    const recent = [];
+    const until = async (flag) => {
+      for (let round = 0; round < 1000 && told !== flag; round++, await new Promise(setImmediate))
+        recent[round % 8] = Array.from({ length: 60_000 }, (_, n) => ({ n }));
+      seen.push(told);
+    };
+    await until("--optimize-for-size");
+    await until("--no-optimize-for-size");
+    process.stdout.write(JSON.stringify(seen));`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program]);
+  assert.deepEqual(JSON.parse(stdout), ["--no-optimize-for-size", "--optimize-for-size", "--no-optimize-for-size"]);
+});

@@ -82,8 +82,18 @@ export interface LogRange {
   readonly isDamaged: boolean;
 }
 
-/** Up to `limit` events with seq > afterSeq. */
-export function* readRange(log: LogToRead, afterSeq: number, limit: number): Reading<LogRange> {
+/** So many events are looked for from the end of a log: all in front of them would be read in vain. */
+const fewEvents = 16;
+/** What is read at once there. */
+const endBytes = 8 * 1024;
+
+/** Up to `limit` events with seq > afterSeq. `lastSeq`: the log's last one, where that is known. */
+export function* readRange(log: LogToRead, afterSeq: number, limit: number, lastSeq = Infinity): Reading<LogRange> {
+  const wanted = lastSeq - afterSeq;
+  if (wanted <= Math.min(limit, fewEvents)) {
+    const events = yield* readLast(log, afterSeq, wanted);
+    if (events !== undefined) return { events, isDamaged: false };
+  }
   const walk = walkFrom(yield* seek(log, afterSeq + 1), log);
   const events: StoredEvent[] = [];
   let last = afterSeq;
@@ -101,6 +111,19 @@ export function* readRange(log: LogToRead, afterSeq: number, limit: number): Rea
     }
   }
   return { events, isDamaged };
+}
+
+/** The last events of a log, up to a number; undefined unless all lines are good, in order and as many as are expected. */
+function* readLast(log: LogToRead, afterSeq: number, count: number): Reading<readonly StoredEvent[] | undefined> {
+  const walk = new LineWalk(log.size, { size: () => log.size, pieceBytes: endBytes });
+  const events: StoredEvent[] = [];
+  for (let seq = afterSeq + count; seq > afterSeq; seq -= 1) {
+    const line = yield* walk.previous();
+    const event = line === undefined ? undefined : parseEventLine(line.bytes, log.sessionKey);
+    if (event?.seq !== seq) return undefined;
+    events.push(event);
+  }
+  return events.reverse();
 }
 
 export interface LogEnd {

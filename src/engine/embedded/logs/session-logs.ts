@@ -85,7 +85,7 @@ export class SessionLogs {
     const inFile = Math.min(session.flushedSeq, (tail[0]?.event.seq ?? Number.POSITIVE_INFINITY) - 1);
     if (afterSeq >= inFile || session.logBytes === undefined) return fromMemory;
     const wanted = Math.min(limit, inFile - afterSeq);
-    const range = await this.#readFile(session.key, session.logBytes, afterSeq, wanted);
+    const range = await this.#readFile(session, afterSeq, wanted);
     const events = range.events.filter(({ seq }) => seq <= inFile);
     if (range.isDamaged || this.#lacks(session.key, afterSeq, events, events.length < wanted ? inFile : 0)) {
       const mended = this.#mendForReader(session.key);
@@ -361,7 +361,7 @@ export class SessionLogs {
     }
   }
 
-  async #readFile(key: string, size: number, afterSeq: number, limit: number): Promise<LogRange> {
+  async #readFile({ key, logBytes = 0, flushedSeq }: Session, after: number, limit: number): Promise<LogRange> {
     const path = this.#options.pathOf(key);
     const file = await open(path, "r").catch((error: unknown) => {
       if (codeOf(error) === "ENOENT") return undefined;
@@ -369,8 +369,8 @@ export class SessionLogs {
     });
     if (file === undefined) return { events: [], isDamaged: false };
     try {
-      const { events, isDamaged } = await run(file, readRange({ size, sessionKey: key }, afterSeq, limit));
-      return { events: events.map(deepFreeze), isDamaged };
+      const range = await run(file, readRange({ size: logBytes, sessionKey: key }, after, limit, flushedSeq));
+      return { ...range, events: range.events.map(deepFreeze) };
     } catch (error) {
       throw this.#unusable(key, "read", error);
     } finally {

@@ -74,6 +74,29 @@ test("any range of a log with lines of any length is read right, also from behin
   }
 });
 
+test("the last events of a log are read from its end, and as ever where that is damaged or lacks one", () => {
+  const lines = Array.from({ length: 400 }, (_, n) => logLine(n + 1, n % 13 === 0 ? 20_000 : 300));
+  const whole = Buffer.concat(lines);
+  const damaged = Buffer.from(whole);
+  damaged[Buffer.concat(lines.slice(0, 397)).length + 40] = 0;
+  const contents = {
+    whole,
+    damaged,
+    cut: whole.subarray(0, whole.length - 20),
+    gap: Buffer.concat(lines.filter((_, n) => n !== 396)),
+    order: Buffer.concat([...lines.slice(0, 397), ...lines.slice(397).reverse()]),
+  };
+  for (const [name, content] of Object.entries(contents))
+    for (let afterSeq = 370; afterSeq < 400; afterSeq += 1) {
+      const ever = readFrom(content, readRange({ size: content.length }, afterSeq, 50));
+      const { value, bytes } = readFrom(content, readRange({ size: content.length }, afterSeq, 50, 400));
+      // What is damaged in front of all that was asked for is nobody's matter here.
+      const isDamaged = ever.value.isDamaged && !(name === "damaged" && afterSeq >= 398);
+      assert.deepEqual(value, { ...ever.value, isDamaged }, `${name} after ${afterSeq}`);
+      if (name === "whole" && afterSeq > 396) assert.ok(bytes <= 8192, `${bytes} bytes`);
+    }
+});
+
 test("a walk through lines of any length gives the same ones forward, back, and forward again", () => {
   const contents = ["", "\n", "a", "a\n", "\n\n", "a\nb", "a\n\nb\n", `${"x".repeat(50)}\ny\n`, `a\n${"z".repeat(33)}`];
   for (let n = 0; n < 40; n += 1)
