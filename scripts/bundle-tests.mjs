@@ -13,7 +13,7 @@ const tests = join(root, "dist", "test");
 const target = join(root, "dist", "test-bundle");
 /** The engine of the sweep beside its child: both have to share what they import. */
 const started = [
-  ...["sweep/world/child", "sweep/embedded", "conformance/client"],
+  ...["sweep/world/child", "sweep/embedded"],
   ...["bridge", "channel"].map((name) => `support/whatsapp-bridge/${name}-child`),
   ...["engine-crash", "suspects", "session-crash"].map((name) => `support/engine/children/${name}-child`),
 ];

@@ -9,7 +9,6 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -33,7 +32,7 @@ const around = {
   "client-node": join(compiled, "client", "node.js"),
 };
 
-/** What the bundle is made of: the compiled program, the lock and these scripts. */
+/** What the bundle is made of: the compiled program, the lock and these scripts. By content: a compiler writes the same files again. */
 function fingerprint() {
   const hash = createHash("sha256").update(process.version);
   const files = ["dist/src", "scripts/bundle"].flatMap((folder) =>
@@ -46,10 +45,8 @@ function fingerprint() {
     ...["package.json", "package-lock.json", "test/package-lock.json", "scripts/bundle.mjs"].map((name) =>
       join(root, name),
     ),
-  ]) {
-    const { mtimeMs, size } = statSync(file);
-    hash.update(`${file}\0${mtimeMs}\0${size}\n`);
-  }
+  ])
+    hash.update(`${file}\0`).update(readFileSync(file));
   return hash.digest("hex");
 }
 

@@ -1,13 +1,33 @@
-// Small unit tests of one folder run in one process: to start one and to import the program takes longer than most of them do.
+// Tests of one folder run in one process: to start one, to import the program and to have it compiled takes longer than most of them do.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** What one file could notice of another in its process: hooks of all tests, clocks that are set, what a process uses, its end. */
+/** What one file could notice of another in its process: hooks of each test, clocks that are set, what a process uses, its end. */
 const shared =
-  /\bprocess\.|\bmock\.|\bglobalThis\.|\bperformance\.|\bDate\.now\(\) -|^\s*(?:before|after|beforeEach|afterEach)\(|\/cost\.js"/m;
+  /\bprocess\.(?!pid\b|execPath\b|getuid\b|env\.(?:PATH|CI|SHOTS|\w*SEED)\b)|\bmock\.|\bglobalThis\.|\bperformance\.|^(?:before|beforeEach|afterEach)\(|\/(?:cost|live-bytes|watch-reads|failing-sync|power-cut)\.js"/m;
 
-/** The folders whose files are put together. Torture changes how files are written, for its whole process. */
-const grouped = /^dist[\\/]test[\\/](unit[\\/](?!torture)[^\\/]+)[\\/]/;
+/** What a unit test could notice besides: it is quick enough to start alone. */
+const measured = /\bprocess\.|\bDate\.now\(\) -|^after\(/m;
+
+/** Unit tests, with the folders in a folder. Torture changes how files are written, for its whole process. */
+const ofUnits = /^dist[\\/]test[\\/](unit[\\/](?!torture)[^\\/]+)[\\/]/;
+
+/** Folders of tests that open whole gateways in their own process. */
+const ofGateways = new Set(
+  ["api", "api/page", "api/sessions", "channels/answers", "people/questions", "turn", "turn/retry", "web/answers"].map(
+    (folder) => join("dist", "test", "e2e", folder),
+  ),
+);
+
+/** The name of the group of a file, if it may be in one. */
+function groupOf(root, file) {
+  const unit = ofUnits.exec(file)?.[1];
+  const name = ofGateways.has(dirname(file)) ? relative(join("dist", "test"), dirname(file)) : unit;
+  if (name === undefined) return undefined;
+  const text = readFileSync(join(root, file), "utf8");
+  if (shared.test(text) || (unit !== undefined && measured.test(text))) return undefined;
+  return name.replaceAll(/[\\/]/g, "-");
+}
 
 /** The same files, those that share nothing replaced by one file for each of these folders, which imports them. */
 export function groupTests(root, files, alone) {
@@ -16,8 +36,8 @@ export function groupTests(root, files, alone) {
   mkdirSync(folder, { recursive: true });
   const groups = new Map();
   const others = files.filter((file) => {
-    const name = grouped.exec(file)?.[1].replace(/[\\/]/, "-");
-    if (name === undefined || alone.includes(file) || shared.test(readFileSync(join(root, file), "utf8"))) return true;
+    const name = alone.includes(file) ? undefined : groupOf(root, file);
+    if (name === undefined) return true;
     groups.set(name, [...(groups.get(name) ?? []), file]);
     return false;
   });

@@ -9,8 +9,8 @@ import { SecondTries } from "./second-tries.mjs";
 for (const name of ["name-test-file.mjs", "forget-promises.mjs"])
   process.execArgv.push(`--import=${new URL(name, import.meta.url)}`);
 const [atOnce, ...files] = process.argv.slice(2);
-/** Of one file; a newer Node holds each test to `--test-timeout` beside it. */
-const limitMs = 480_000;
+/** Of one file, or of all that share its process; a newer Node holds each test to `--test-timeout` beside it. */
+const limitMs = 1_200_000;
 const shown = Number(process.env.MAXCLAW_TEST_TIMES ?? 12);
 
 const tries = new SecondTries((held, concurrency) => run({ files: held, concurrency, timeout: limitMs }));

@@ -390,6 +390,10 @@ const bridgeTable: readonly Row[] = [
     types: ["src/channels/whatsapp/frames"],
   },
   {
+    files: "bridges/whatsapp/src/keep/home",
+    may: [...base.map((one) => `src/${one}`), "src/engine/embedded/locking/lock"],
+  },
+  {
     files: "bridges/whatsapp/src/**",
     may: [...base.map((one) => `src/${one}`), "src/channels/whatsapp/frames"],
   },

@@ -6,6 +6,7 @@ import { benchCluster } from "./cluster/main.js";
 import { startFakeModel } from "./fake-model.js";
 import { benchMcp } from "./mcp.js";
 import { latency, median, type TurnTimes, throughput, turnTimes } from "./measure.js";
+import { benchPage } from "./page.js";
 import { benchProfile } from "./profile.js";
 import { benchIds, openIds } from "./seen-ids.js";
 import { benchSessions } from "./sessions.js";
@@ -29,6 +30,7 @@ if (what === "ids-open") {
   await openIds(home);
   process.exit(0);
 }
+if (what === "page") process.exit((await benchPage()) ? 0 : 1);
 if (what === "cluster") process.exit((await benchCluster(self, process.argv.slice(3), rounds)) ? 0 : 1);
 await using model = await startFakeModel();
 if (process.argv[2] === "mcp") process.exit((await benchMcp(model, rounds)) ? 0 : 1);

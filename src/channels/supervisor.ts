@@ -132,7 +132,7 @@ async function runOnce(
 const again = { retryable: true };
 
 function silence({ longestSilenceMs = 0 }: Channel): ChannelError {
-  return new ChannelError(`Nothing was heard for ${Math.round(longestSilenceMs / 1000)} s.`, again);
+  return new ChannelError(statusSentence("nothing_heard", { n: Math.round(longestSilenceMs / 1000) }), again);
 }
 
 /** Calls back when nothing has been heard for so long. */

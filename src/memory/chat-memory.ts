@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
+import { alreadyAlone } from "../util/async/alone.js";
 import { readStart } from "./files.js";
 import { createNotes, type Notes } from "./notes.js";
 import { appendOlderText, type OlderText } from "./older-text.js";
@@ -22,8 +23,15 @@ export interface ChatMemory {
 /** Nobody asks its people before it is written: it may not fill the disk. */
 const maxHistoryBytes = 4 * 1024 * 1024;
 
-/** `folderOf`: where the gateway keeps what it writes of a chat, out of the reach of tools of other chats. */
-export function createChatMemory(folderOf: (chat: string) => string, markForeign: MarkForeign): ChatMemory {
+/**
+ * `folderOf`: where the gateway keeps what it writes of a chat, out of the reach of tools of other chats. `alone`: other nodes
+ * may change the notes.
+ */
+export function createChatMemory(
+  folderOf: (chat: string) => string,
+  markForeign: MarkForeign,
+  alone = alreadyAlone,
+): ChatMemory {
   const fileOf = (chat: string, name: string): OwnFile => {
     const folder = folderOf(chat);
     return { root: path.dirname(folder), name: path.join(path.basename(folder), "memory", name) };
@@ -52,7 +60,7 @@ export function createChatMemory(folderOf: (chat: string) => string, markForeign
         atWork.set(chat, entry);
         entry.count += 1;
         try {
-          return await entry.notes.change(change);
+          return await alone(() => entry.notes.change(change));
         } finally {
           entry.count -= 1;
           if (entry.count === 0) atWork.delete(chat);

@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { z } from "zod";
 import { ConfigError, messageOf } from "../errors.js";
+import { alreadyAlone } from "../util/async/alone.js";
 import { isMissing } from "../util/error-code.js";
 import { readOnly } from "../util/files/real-path.js";
 import { replaceFile } from "../util/files/replace-file.js";
@@ -65,7 +66,8 @@ interface Cached {
   readonly parsed: ParsedSkill;
 }
 
-export function createSkills(options: SkillsOptions): Skills {
+/** `alone`: other nodes may change what is off. */
+export function createSkills(options: SkillsOptions, alone = alreadyAlone): Skills {
   const files = new SkillFiles(options);
   const find = (): Promise<FoundSkills> => files.find();
   return {
@@ -77,7 +79,7 @@ export function createSkills(options: SkillsOptions): Skills {
     async switchTo(name, isEnabled) {
       const skill = findByName((await find()).skills, name);
       if (skill === undefined) return undefined;
-      await saveState(path.join(options.workspace, stateFile), skill, isEnabled);
+      await alone(() => saveState(path.join(options.workspace, stateFile), skill, isEnabled));
       return { ...skill, enabled: isEnabled };
     },
     async read(name) {

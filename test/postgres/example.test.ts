@@ -26,7 +26,11 @@ const slowestMs = 2000;
 async function startProxy(gateways: readonly number[]): Promise<{ readonly url: string } & AsyncDisposable> {
   const folder = mkdtempSync(join(tmpdir(), "maxclaw-nginx-"));
   const port = await freePort();
+  const more = gateways
+    .slice(2)
+    .map((_, index) => `  server maxclaw-${index + 3}:18890 max_fails=1 fail_timeout=2s;\n`);
   let site = read("nginx.conf").replace("listen 8080;", `listen 127.0.0.1:${port};`);
+  site = site.replace(/( {2}server maxclaw-2:.*\n)/, `$1${more.join("")}`);
   for (const [index, gateway] of gateways.entries())
     site = site.replace(`maxclaw-${index + 1}:18890`, `127.0.0.1:${gateway}`);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((n) => `${n}_temp_path ${folder}/${n};`);
@@ -93,21 +97,21 @@ describe("the example of a cluster", { timeout: 120_000 }, () => {
     await using world = await startClusterWorld();
     await using model = await startFakeOpenAI({ answer: ({ userText }) => ({ text: `answer to ${userText}` }) });
     const cluster = await world.cluster();
-    const ports = [await freePort(), await freePort()];
+    const ports = [await freePort(), await freePort(), await freePort()];
     const start = async (index: number, home?: string) =>
       await startNode({
         ...{ name: `n${index}`, cluster, apiBase: model.apiBase, home },
         args: ["-p", `${ports[index]}`, "--grace", "5"],
         more: { gateway: { token, trustedProxies: ["127.0.0.1"] } },
       });
-    const nodes = [await start(0), await start(1)];
+    const nodes = [await start(0), await start(1), await start(2)];
     try {
       await using proxy = await startProxy(ports);
       const talk = new Talk(proxy.url);
       await talk.say(4);
       // The first answers of two fresh processes: on a machine that is busy they take longer, and so does all else.
       const limitMs = Math.max(slowestMs, 2 * Math.max(...talk.times));
-      for (const index of [0, 1]) {
+      for (const index of nodes.keys()) {
         const node = nodes[index];
         assert.ok(node !== undefined);
         const ended = node.daemon.end("SIGTERM");

@@ -7,11 +7,10 @@ import type { GatewayEvent } from "../../src/events/event.js";
 import { gate, until } from "../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../support/fakes/fake-telegram.js";
 import { startFakeOpenAI } from "../support/fakes/models/fake-openai.js";
-import { type Cluster, type ClusterWorld, startClusterWorld } from "../support/postgres/cluster.js";
+import { type ClusterWorld, startClusterWorld } from "../support/postgres/cluster.js";
 import { askerOf, startNode as startProcess } from "../support/postgres/daemons.js";
-import { openAIConfig, startGateway, type TestGateway } from "../support/worlds/gateway.js";
-
-type More = Record<string, unknown>;
+import { startNode, statuses } from "../support/postgres/gateways.js";
+import type { TestGateway } from "../support/worlds/gateway.js";
 
 describe("two gateways on one Postgres, pressed at the same moment", { timeout: 180_000 }, () => {
   let world: ClusterWorld;
@@ -19,24 +18,6 @@ describe("two gateways on one Postgres, pressed at the same moment", { timeout: 
     world = await startClusterWorld();
   });
   after(() => world[Symbol.asyncDispose]());
-
-  async function startNode(
-    cluster: Cluster,
-    apiBase: string,
-    more: More = {},
-    now?: () => number,
-  ): Promise<TestGateway> {
-    const { workspace } = cluster;
-    const config = {
-      ...openAIConfig(apiBase, more),
-      ...cluster.config,
-      agents: { defaults: { model: "openai/test-model", workspace, timezone: "UTC" } },
-    };
-    return await startGateway({ home: await cluster.home(), config, isRuled: false, ...(now && { now }) });
-  }
-
-  const statuses = (outcomes: readonly PromiseSettledResult<unknown>[]): readonly string[] =>
-    outcomes.map(({ status }) => status).sort();
 
   test("a stranger who is let in at one and refused at the other: one of both counts, and both nodes show which", async () => {
     await using model = await startFakeOpenAI({ answer: () => ({ text: "hello" }) });

@@ -3,8 +3,9 @@ import { symlink } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { gate, until } from "../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../support/fakes/models/fake-openai.js";
-import { type Cluster, type ClusterWorld, startClusterWorld } from "../support/postgres/cluster.js";
-import { assertSound, openAIConfig, startGateway, type TestGateway } from "../support/worlds/gateway.js";
+import { type ClusterWorld, startClusterWorld } from "../support/postgres/cluster.js";
+import { startNode } from "../support/postgres/gateways.js";
+import { assertSound, type TestGateway } from "../support/worlds/gateway.js";
 import type { ScriptedAnswer } from "../support/worlds/model-script.js";
 import { cast, spawn } from "../support/worlds/tools/sub-agents.js";
 
@@ -14,20 +15,6 @@ describe("two gateways on one Postgres", () => {
     world = await startClusterWorld();
   });
   after(() => world[Symbol.asyncDispose]());
-
-  async function startNode(
-    cluster: Cluster,
-    apiBase: string,
-    more: Record<string, unknown> = {},
-  ): Promise<TestGateway> {
-    const config = {
-      ...openAIConfig(apiBase, more),
-      ...cluster.config,
-      agents: { defaults: { model: "openai/test-model", workspace: cluster.workspace } },
-    };
-    // What reactors see is what happens in their own node, and not all of a session.
-    return await startGateway({ home: await cluster.home(), config, isRuled: false });
-  }
 
   test("a chat goes on at either of them, and both list it with all that was said", async () => {
     await using model = await startFakeOpenAI({ answer: () => ({ text: "hello" }) });

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Logger } from "../../../src/log.js";
 import { linked } from "../../../src/util/async/linked.js";
 import { makeFolder } from "../../../src/util/files/make-folder.js";
+import { holdHome } from "./keep/home.js";
 import { BridgeInbox } from "./keep/inbox.js";
 import { BridgeOutbox } from "./keep/outbox.js";
 import { SaidLately } from "./keep/said.js";
@@ -18,7 +19,8 @@ export interface BridgeOptions {
   readonly host: string;
   readonly port: number;
   readonly token: string | undefined;
-  readonly whatsapp: WhatsApp;
+  /** Called once this process has the folder. */
+  readonly openWhatsApp: () => Promise<WhatsApp>;
   readonly log: Logger;
   /** A code to scan, for who sits at the terminal. */
   readonly showCode?: ((code: string) => void) | undefined;
@@ -35,12 +37,23 @@ const maxFileBytes = 64 * 1024 * 1024;
 /**
  * Keeps the device connected to WhatsApp, and passes messages between it and the gateway, until `signal` aborts.
  *
- * @throws when what must be kept cannot be: then nothing more is confirmed to WhatsApp
+ * @throws when another bridge has its folder, and when what must be kept cannot be: then nothing more is confirmed to WhatsApp
  */
 export async function runBridge(options: BridgeOptions, signal: AbortSignal): Promise<void> {
-  const { home, host, port, token, whatsapp, log, graceMs, reconnectMs, showCode, onListening } = options;
+  const { home, log } = options;
   await makeFolder(home);
+  const lock = await holdHome(home, log);
+  try {
+    await runAlone(options, signal);
+  } finally {
+    lock.release();
+  }
+}
+
+async function runAlone(options: BridgeOptions, signal: AbortSignal): Promise<void> {
+  const { home, host, port, token, openWhatsApp, log, graceMs, reconnectMs, showCode, onListening } = options;
   using scope = linked(signal);
+  const whatsapp = await openWhatsApp();
   const inbox = await BridgeInbox.open(join(home, "inbox"));
   const outbox = await BridgeOutbox.open(join(home, "outbox"));
   const uploads = await Uploads.open(join(home, "uploads"), maxFileBytes);

@@ -16,12 +16,12 @@ async function main(): Promise<number> {
   try {
     const { home, host, port, token, isLoud, whatsappUrl } = readSettings(process.env);
     const log = createTextLog(process.stderr, isLoud);
-    const whatsapp = await BaileysLink.open({ home, log, url: whatsappUrl });
+    const openWhatsApp = () => BaileysLink.open({ home, log, url: whatsappUrl });
     const showCode = (code: string): void =>
       void process.stdout.write(`${renderUnicodeCompact(code, { ecc: "L", border: 2 })}\n`);
     const onListening = (bound: number): void =>
       void process.stdout.write(`READY:${host.includes(":") ? `[${host}]` : host}:${bound}\n`);
-    await runBridge({ home, host, port, token, whatsapp, log, showCode, onListening }, stop.signal);
+    await runBridge({ home, host, port, token, openWhatsApp, log, showCode, onListening }, stop.signal);
     return 0;
   } catch (error) {
     const isBusy = codeOf(error) === "EADDRINUSE";

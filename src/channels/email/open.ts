@@ -8,7 +8,7 @@ import { missingKey } from "./missing-key.js";
 import type { EmailOptions } from "./options.js";
 import type { EmailSection } from "./section.js";
 
-const unverified = 'channels.email.verifySender is "off": anybody can write in the name of a person who may talk.';
+const unverified = statusSentence("senders_unchecked", { name: "email" });
 
 /** The mailbox of the config, or a sentence for what it lacks. */
 export async function openEmail(config: EmailSection, { home, context, log }: PlatformScope): Promise<OpenedPlatform> {

@@ -10,7 +10,7 @@ export interface BridgeOptions {
   readonly log: Logger;
 }
 
-const title = "WhatsApp's bridge";
+const title = "the WhatsApp bridge";
 const wrongToken = 4003;
 const noToken = 4001;
 

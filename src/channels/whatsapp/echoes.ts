@@ -8,7 +8,7 @@ export class Echoes {
   readonly #texts = new LRUCache<string, true>({ max: mostKept, ttl: keptMs });
 
   note(chatId: string, text: string): void {
-    this.#texts.set(`${chatId}\n${text}`, true);
+    this.#texts.set(keyOf(chatId, text), true);
   }
 
   noteId(messageId: string): void {
@@ -16,6 +16,11 @@ export class Echoes {
   }
 
   has(chatId: string, text: string, messageId: string): boolean {
-    return this.#texts.has(`${chatId}\n${text}`) || this.#texts.has(messageId);
+    return this.#texts.has(keyOf(chatId, text)) || this.#texts.has(messageId);
   }
+}
+
+/** WhatsApp leaves out blanks around a text. */
+function keyOf(chatId: string, text: string): string {
+  return `${chatId}\n${text.trim()}`;
 }

@@ -28,7 +28,7 @@ export function toReceived(
     senderId: inGroup ? personOf(participant ?? "") : chatId,
     ...(name === undefined ? {} : { senderName: name }),
     chatType: inGroup ? "group" : "dm",
-    addressed: !inGroup || wasMentioned === true || change !== undefined,
+    addressed: !inGroup || wasMentioned === true,
     content: isVoice ? "" : content,
     ...(files === undefined ? {} : { files }),
     ...(notRead === undefined ? {} : { unreadable: notRead }),

@@ -1,11 +1,11 @@
 import { ChannelError } from "../../errors.js";
 import { problemSentence } from "../../util/words/problem-sentences.js";
+import { statusSentence } from "../../util/words/status-sentences.js";
 import type { Platform } from "../platform.js";
 import { type WhatsAppSection, whatsapp, whatsappLabels, whatsappMeanings } from "./section.js";
 import { whatsappImports, whatsappSetUp } from "./set-up.js";
 
-const noOwnChat =
-  "channels.whatsapp.allowSelf counts only in chats that channels.whatsapp.allowFrom names. Add your own number there";
+const noOwnChat = statusSentence("own_chat_absent", { name: "whatsapp", same: "whatsapp" });
 
 export const whatsappPlatform: Platform<WhatsAppSection> = {
   words: { title: { en: "WhatsApp", zh: "WhatsApp" }, labels: whatsappLabels, meanings: whatsappMeanings },

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { OutboundMessage } from "../../bus/messages.js";
 import type { ChannelError } from "../../errors.js";
 import type { Logger } from "../../log.js";
@@ -29,6 +30,7 @@ export interface WhatsAppOptions extends BridgeOptions {
 }
 
 const noticeMs = 15_000;
+const mostMeant = 2000;
 
 /**
  * A personal number, by a bridge that is logged in as one of its devices. Our own bridge keeps what comes until it is
@@ -47,6 +49,8 @@ class WhatsAppChannel implements Channel {
   readonly #echoes = new Echoes();
   /** Groups and chats of which it was said in the log why they are not listened to. */
   readonly #told = new Set<string>();
+  /** Messages in groups that were for the assistant. */
+  readonly #meant = new LRUCache<string, true>({ max: mostMeant });
   readonly #keeping: KeepingBridge;
   readonly typingIntervalMs = 8000;
   #link: Link | undefined;
@@ -139,8 +143,17 @@ class WhatsAppChannel implements Channel {
     const { chatId } = received;
     if (read.fromMe && !this.#isOwnWord(read, chatId)) return await this.#keeping.confirm(read, false);
     // Only our own bridge has it still.
-    const taken = await inbox.take(received);
+    const taken = await inbox.take(this.#withAddressee(received));
     if (taken !== undefined) await this.#keeping.confirm(read, taken === "accepted");
+  }
+
+  /** What a person does in a group to a message that was for the assistant is for it, too. */
+  #withAddressee(received: ReceivedMessage): ReceivedMessage {
+    const { chatId, chatType, senderId, platformMessageId, change, addressed } = received;
+    if (chatType === "dm") return received;
+    const key = `${chatId} ${senderId} ${platformMessageId}`;
+    if (addressed) this.#meant.set(key, true);
+    return change === undefined ? received : { ...received, addressed: addressed || this.#meant.has(key) };
   }
 
   /** True for what the account's owner has written to the assistant, and not to somebody else. */

@@ -134,7 +134,7 @@ class Attempt implements OpenSocket {
       return (
         this.#failure ??
         this.#options.onClosed?.(closed.code, closed.reason) ??
-        new ChannelError(`The connection to ${title} was closed (${closed.code}).`, { retryable: true })
+        new ChannelError(statusSentence("connection_closed", { title, code: closed.code }), { retryable: true })
       );
     } finally {
       watch();
@@ -203,11 +203,14 @@ class Attempt implements OpenSocket {
     const { title } = this.#options;
     const socket = this.#socket;
     if (socket === undefined || socket.readyState !== WebSocket.OPEN)
-      return Promise.reject(new ChannelError(`There is no connection to ${title} now.`, { retryable: true }));
+      return Promise.reject(new ChannelError(statusSentence("no_connection", { title }), { retryable: true }));
     return new Promise((resolve, reject) => {
       socket.send(data, (error) => {
         if (error === undefined || error === null) resolve();
-        else reject(new ChannelError(`The connection to ${title} broke.`, { retryable: true, outcome: "unknown" }));
+        else
+          reject(
+            new ChannelError(statusSentence("connection_broke", { title }), { retryable: true, outcome: "unknown" }),
+          );
       });
     });
   }
@@ -221,7 +224,7 @@ class Attempt implements OpenSocket {
   #errorOf(error: unknown): ChannelError {
     if (error instanceof ChannelError) return error;
     const why = whyUnreached(error) ?? messageOf(error).replaceAll(/wss?:\/\/\S+/g, "its address");
-    return new ChannelError(statusSentence("unreachable", { title: this.#options.title, reason: why }), {
+    return new ChannelError(statusSentence("unreachable", { title: atBegin(this.#options.title), reason: why }), {
       retryable: true,
     });
   }
@@ -229,7 +232,12 @@ class Attempt implements OpenSocket {
 
 function refusal(title: string, status: number): ChannelError {
   const isRefused = status === 401 || status === 403;
-  return new ChannelError(`${title} refused the connection (${status}).`, { retryable: !isRefused });
+  return new ChannelError(`${atBegin(title)} refused the connection (${status}).`, { retryable: !isRefused });
+}
+
+/** The name where a sentence begins. */
+function atBegin(title: string): string {
+  return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
 function toBuffer(data: Buffer | ArrayBuffer | Buffer[]): Buffer {

@@ -45,6 +45,7 @@ export interface CommandNode {
 export const knownArguments: Readonly<Record<string, ValueName | "files" | "parts">> = {
   "attach key": "sessions",
   "sessions show key": "sessions",
+  "sessions sent key": "sessions",
   "sessions fork key": "sessions",
   "sessions delete key": "sessions",
   "events verify key": "sessions",

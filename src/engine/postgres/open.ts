@@ -1,3 +1,4 @@
+import { EngineError } from "../../errors.js";
 import { EventTable } from "./events/event-table.js";
 import { Feed } from "./events/feed.js";
 import { type Signal, Signals } from "./events/signals.js";
@@ -82,7 +83,8 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
   } catch (error) {
     await signals?.close();
     await database.close();
-    throw toFault(error, `The engine's database cannot be used`);
+    const isFault = error instanceof EngineError && error.kind === "persistence";
+    throw toFault(isFault ? (error.cause ?? error) : error, `The engine's database cannot be used`);
   }
 }
 

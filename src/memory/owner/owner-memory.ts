@@ -2,6 +2,7 @@ import { mkdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { messageOf, RequestError } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { type Alone, alreadyAlone } from "../../util/async/alone.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { createNotes, type NoteChange, type NoteOutcome, oneLine } from "../notes.js";
@@ -21,18 +22,21 @@ export class OwnerMemory {
   readonly #learned: Learned;
   readonly #log: Logger;
   readonly #notes: ReturnType<typeof createNotes>;
+  readonly #alone: Alone;
   readonly #queue = new InOrder();
 
-  constructor(workspace: string, learned: Learned, log: Logger) {
+  /** `alone`: other nodes may change the file. */
+  constructor(workspace: string, learned: Learned, log: Logger, alone = alreadyAlone) {
     this.#workspace = workspace;
     this.#learned = learned;
     this.#log = log;
+    this.#alone = alone;
     this.#notes = createNotes({ root: workspace, name });
   }
 
-  /** Runs what changes the file while nothing else here does. */
+  /** Runs what changes the file while nothing else does. */
   inTurn<T>(job: () => Promise<T>): Promise<T> {
-    return this.#queue.run(job);
+    return this.#queue.run(() => this.#alone(job));
   }
 
   /** What the assistant keeps or forgets, and `where` it did. */

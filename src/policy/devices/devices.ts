@@ -33,6 +33,8 @@ export interface DeviceOptions {
   readonly token: string | undefined;
   /** After so many days without a visit a device is signed out. */
   readonly idleDays: () => number;
+  /** Other nodes sign devices in and out as well. */
+  readonly isShared?: boolean;
 }
 
 const stored = z.object({
@@ -53,6 +55,8 @@ const leftPrefix = "left:";
 const dayMs = 86_400_000;
 const renewAfterMs = 10 * 60_000;
 const mostDevices = 100;
+/** So often it is looked for devices that another node has signed out. */
+const lookMs = 1000;
 /** 32 bytes in base64url. */
 const secretPattern = /^[\w-]{43}$/;
 
@@ -63,6 +67,9 @@ export class Devices {
   readonly #print: TokenPrint;
   readonly #renewing = new Set<string>();
   readonly #listeners = new Set<(id: string) => void>();
+  /** Those that this node has let in, where others may sign them out. */
+  readonly #letIn = new Set<string>();
+  #looking: NodeJS.Timeout | undefined;
   #settled: Promise<void> | undefined;
 
   constructor(records: PairingRecords, options: DeviceOptions) {
@@ -107,7 +114,9 @@ export class Devices {
     }
     const isRenewed = await this.#renew(recordId, value, visit);
     const current = shown === undefined ? value : this.#read(recordId);
-    return current === undefined ? undefined : { device: toDevice(recordId, current), isRenewed };
+    if (current === undefined) return undefined;
+    if (this.#options.isShared === true) this.#letIn.add(idOf(recordId));
+    return { device: toDevice(recordId, current), isRenewed };
   }
 
   /** At this moment, without a look at how long ago it was seen. */
@@ -145,10 +154,16 @@ export class Devices {
     return this.#read(recordId) === undefined && left.safeParse(this.#records.get(leftIdOf(recordId))).success;
   }
 
-  /** `listener` gets the id of each device that is signed out, at once. Returns the undo. */
+  /** `listener` gets the id of each device that is signed out, at once; where another node does it, within two seconds. Returns the undo. */
   onRemoved(listener: (id: string) => void): () => void {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    if (this.#options.isShared === true) this.#looking ??= setInterval(() => this.#look(), lookMs).unref();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      clearInterval(this.#looking);
+      this.#looking = undefined;
+    };
   }
 
   /** Resolves once devices and invitations of another token are gone. */
@@ -209,6 +224,16 @@ export class Devices {
     });
     if (wasThere) for (const listener of this.#listeners) listener(idOf(recordId));
     return wasThere;
+  }
+
+  #look(): void {
+    if (this.#letIn.size === 0) return;
+    const known = new Set(this.#all().map(({ recordId }) => idOf(recordId)));
+    for (const id of this.#letIn) {
+      if (known.has(id)) continue;
+      this.#letIn.delete(id);
+      for (const listener of this.#listeners) listener(id);
+    }
   }
 
   #read(recordId: string): Stored | undefined {

@@ -35,10 +35,9 @@ export class Invitations {
 
   /** True once for each code, however many ask at the same time. */
   async redeem(code: string): Promise<boolean> {
-    const id = recordIdOf(code);
-    if (this.#records.get(id) === undefined) return false;
     let expiresAt = 0;
-    await this.#records.update(id, (value) => {
+    // Not as this node sees it: another one may have made it a moment ago.
+    await this.#records.update(recordIdOf(code), (value) => {
       expiresAt = stored.safeParse(value).data?.expiresAt ?? 0;
       return undefined;
     });

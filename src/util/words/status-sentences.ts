@@ -40,6 +40,11 @@ export const statusSentences = {
   server_unreachable: "The {kind} server {host} cannot be reached: {reason}.",
   no_connection: "There is no connection to {title} now.",
   connection_broke: "The connection to {title} broke.",
+  connection_closed: "The connection to {title} was closed ({code}).",
+  nothing_heard: "Nothing was heard for {n} s.",
+  senders_unchecked: 'channels.{name}.verifySender is "off": anybody can write in the name of a person who may talk.',
+  own_chat_absent:
+    "channels.{name}.allowSelf counts only in chats that channels.{same}.allowFrom names. Add your own number there",
   channel_gone: "The channel {name} is not configured any more, or is off.",
   stopped_receiving: "It stopped receiving without a reason.",
   undelivered_one:

@@ -24,6 +24,11 @@ export class KeyedViews<T> {
     return this.#views.get(this.#keyOf(item))?.view;
   }
 
+  /** What they show depends on more than their items, and that is another now. */
+  expire(): void {
+    for (const entry of this.#views.values()) entry.item = undefined;
+  }
+
   clear(): void {
     this.#views.clear();
   }

@@ -89,6 +89,7 @@ export class Transcript {
 
   /** Draws again what waits, when the connection comes or goes. */
   refresh(): void {
+    this.#pendingViews.expire();
     this.#draw();
   }
 

@@ -60,10 +60,19 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
       return isThere;
     },
     budgets: await openBudgets(options, core, live),
-    skills: openSkills(live),
+    skills: openSkills(core, live),
     contextFiles: { load: shared(() => loader.load(), sharedMs) },
-    chatMemory: createChatMemory(core.folders.files.kept, core.folders.provenance.markForeign),
-    ownerMemory: new OwnerMemory(workspace, new Learned(await core.engine.records.open("learned")), options.log),
+    chatMemory: createChatMemory(
+      core.folders.files.kept,
+      core.folders.provenance.markForeign,
+      core.process.withSharedFiles,
+    ),
+    ownerMemory: new OwnerMemory(
+      workspace,
+      new Learned(await core.engine.records.open("learned")),
+      options.log,
+      core.process.withSharedFiles,
+    ),
     sent,
   };
 }
@@ -88,11 +97,14 @@ async function openBudgets({ log, now = Date.now }: GatewayOptions, core: Core, 
   return budgetsThrough(() => inForce);
 }
 
-function openSkills(live: LiveConfig): SkillSource {
+function openSkills({ process }: Core, live: LiveConfig): SkillSource {
   const open = ({ agents, skills }: Config): SkillSource => {
     const { workspace, enableGlobalSkills } = agents.defaults;
     return createSkillSource(
-      createSkills({ workspace, bundled: join(ownPackage().folder, "skills"), enableGlobalSkills }),
+      createSkills(
+        { workspace, bundled: join(ownPackage().folder, "skills"), enableGlobalSkills },
+        process.withSharedFiles,
+      ),
       skills.default,
     );
   };

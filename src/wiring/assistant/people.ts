@@ -49,7 +49,12 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
   const { token } = live.running.gateway;
   return {
     policy,
-    devices: new Devices(signedIn, { now, token, idleDays: () => live.running.gateway.sessionDays }),
+    devices: new Devices(signedIn, {
+      now,
+      token,
+      idleDays: () => live.running.gateway.sessionDays,
+      isShared: core.process.isClustered,
+    }),
     invitations: new Invitations(signedIn, now),
     pairing: createPairing(await core.engine.records.open("pairing"), {
       now,

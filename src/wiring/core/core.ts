@@ -31,12 +31,13 @@ import { SessionStore } from "../../sessions/session-store.js";
 import { GuardedStorage } from "../../sessions/storage/guarded.js";
 import type { StorageDriver } from "../../sessions/storage/storage.js";
 import { createWhyFull, type WhyFull } from "../../tools/folder-usage.js";
+import { type Alone, alreadyAlone } from "../../util/async/alone.js";
 import type { Releases } from "../../util/async/releases.js";
 import { makeFolder } from "../../util/files/make-folder.js";
 import { systemSentence } from "../../util/files/system-fault.js";
 import { newId } from "../../util/ids.js";
 import type { GatewayOptions } from "../options.js";
-import { underLease } from "../turns/under-lease.js";
+import { holdingLease, underLease } from "../turns/under-lease.js";
 import { folderLimitsOf } from "./folder-limits.js";
 import { openProvenance, type Provenance } from "./labels.js";
 import { compareConfigs } from "./same-config.js";
@@ -70,6 +71,8 @@ export interface GatewayProcess {
   readonly nodes: NodeCalls | undefined;
   /** Does what only one node may do at a time, until `signal` aborts: here, or in the node that goes on with it. */
   readonly alone: (name: string, work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>;
+  /** Changes a file of the workspace that is read before it is written, while no other node changes one. */
+  readonly withSharedFiles: Alone;
 }
 
 /** What keeps messages and events. */
@@ -152,6 +155,7 @@ export async function openCore(
       ...{ instanceId, setAddress, holdFiles, thinLogs, isClustered: hasOthers },
       nodes: hasOthers ? openNodeCalls(releases, { engine, events, instanceId, log }) : undefined,
       alone: (name, work, signal) => (hasOthers ? underLease(engine, name, work, { signal, log }) : work(signal)),
+      withSharedFiles: hasOthers ? holdingLease(engine, "shared-files") : alreadyAlone,
     },
     logEvent: (event) =>
       void engine.append(gatewayKey, [event], { durable: false }).catch((error: unknown) => {

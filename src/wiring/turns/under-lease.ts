@@ -1,6 +1,7 @@
 import type { Engine } from "../../engine/engine.js";
 import { EngineError, messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import type { Alone } from "../../util/async/alone.js";
 import { linked } from "../../util/async/linked.js";
 import { sleep } from "../../util/async/sleep.js";
 
@@ -33,6 +34,19 @@ export async function underLease(
     if (held.lost.aborted) stop();
     await work(scope.signal);
   }
+}
+
+/** Does short work while this node holds the lease of that name. Rejects when the engine cannot give it. */
+export function holdingLease(engine: Pick<Engine, "lease">, name: string): Alone {
+  const never = new AbortController().signal;
+  return async (work) => {
+    const lease = await engine.lease(name, never);
+    try {
+      return await work();
+    } finally {
+      await lease[Symbol.asyncDispose]();
+    }
+  };
 }
 
 function isClosed(error: unknown): boolean {

@@ -55,10 +55,14 @@ describe("what is not sent yet on the web page", { timeout: 120_000, skip: witho
   pageTest("is sent once when the answer of the gateway is lost, and the tab with it", () =>
     onPage(async (page) => {
       const before = asked.length;
+      let isAway = false;
+      let cut = (): void => undefined;
       await page.routeWebSocket(/\/ws/, (socket) => {
         const server = socket.connectToServer();
         // Everything reaches the gateway, nothing comes back after the message.
         let isMute = false;
+        cut = () => void socket.close();
+        if (isAway) return cut();
         socket.onMessage((frame) => {
           if (String(frame).includes("message_send")) isMute = true;
           server.send(frame);
@@ -72,6 +76,11 @@ describe("what is not sent yet on the web page", { timeout: 120_000, skip: witho
       await page.locator(".pending", { hasText: "only once" }).waitFor();
       await until("the model is asked", () => asked.length === before + 1);
       await kept(page, 1);
+      const pending = page.locator(".pending", { hasText: "only once" });
+      await pending.getByText("Sending …").waitFor();
+      isAway = true;
+      cut();
+      await pending.getByText("Kept here until the gateway is back").waitFor();
       const second = await open(page.context(), page.url());
       await page.close();
       await second.locator(".message.assistant", { hasText: "You said: only once" }).waitFor();

@@ -166,8 +166,9 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         const server = socket.connectToServer();
         cut = () => {
           isReachable = false;
-          void server.close();
+          // The page first: what it says meanwhile must not meet a socket that closes.
           void socket.close();
+          void server.close();
         };
       });
       await page.reload();
@@ -210,8 +211,8 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         const server = socket.connectToServer();
         cut = () => {
           isLost = true;
-          void server.close();
           void socket.close();
+          void server.close();
         };
         server.onMessage((frame) => {
           const answer = String(frame).replace(/("session_key":"webui:\w+","last_sequence":)\d+\}/, "$11}");
@@ -239,8 +240,8 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         if (!isReachable) return void socket.close();
         const server = socket.connectToServer();
         open.add(() => {
-          void server.close();
           void socket.close();
+          void server.close();
         });
       });
       await page.reload();

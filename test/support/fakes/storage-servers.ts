@@ -126,8 +126,19 @@ export function withoutServer(server: ServerName): string | false {
   return files.some((file) => find(file) === undefined) && `needs ${name} (Debian: apt-get install ${debian})`;
 }
 
+/** What a test does in another way. */
+interface OwnWay {
+  readonly prepare?: Program["prepare"];
+  /** Default: it gives what a storage asks for. */
+  readonly isReady?: (port: number) => Promise<boolean>;
+}
+
 /** Resolves once the server takes queries. `more` are arguments behind its own. */
-export async function startServer(server: ServerName, more: readonly string[] = []): Promise<StorageServer> {
+export async function startServer(
+  server: ServerName,
+  more: readonly string[] = [],
+  { prepare, isReady }: OwnWay = {},
+): Promise<StorageServer> {
   const program = servers[server];
   const folder = mkdtempSync(join(tmpdir(), `maxclaw-${server}-`));
   const owner = isRoot() ? program.user : undefined;
@@ -138,7 +149,7 @@ export async function startServer(server: ServerName, more: readonly string[] = 
   const run = (file: string, args: readonly string[]): void => {
     execFileSync(find(file) ?? file, args, { cwd: folder, env, stdio: "pipe", timeout: 60_000, ...ids });
   };
-  program.prepare(folder, run);
+  (prepare ?? program.prepare)(folder, run);
 
   const port = await freePort();
   let child: ChildProcess | undefined;
@@ -156,7 +167,7 @@ export async function startServer(server: ServerName, more: readonly string[] = 
       `${program.name} takes queries`,
       async () => {
         if (started.exitCode !== null) throw new Error(`${program.name} ended with ${started.exitCode}:\n${said}`);
-        return await answers(program.settings(port, "ready"));
+        return await (isReady?.(port) ?? answers(program.settings(port, "ready")));
       },
       30_000,
     );

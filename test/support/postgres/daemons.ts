@@ -17,7 +17,7 @@ export interface NodeOptions {
   readonly name: string;
   readonly cluster: Cluster;
   readonly apiBase: string;
-  readonly telegram?: FakeTelegram | undefined;
+  readonly telegram?: Pick<FakeTelegram, "token" | "url"> | undefined;
   /** Of a node that is started once more. */
   readonly home?: string | undefined;
   readonly args?: readonly string[];

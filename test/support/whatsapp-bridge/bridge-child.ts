@@ -48,7 +48,7 @@ const options = {
   host: "127.0.0.1",
   port: Number(port),
   token: undefined,
-  whatsapp,
+  openWhatsApp: async () => whatsapp,
   log: silentLog,
   onListening,
 };

@@ -21,7 +21,7 @@ export async function openBridge({ home, farUrl, token, graceMs }: OpenOptions):
   const link = new FarLink(farUrl);
   let running: Promise<void> = Promise.resolve();
   const port = await new Promise<number>((resolve, reject) => {
-    const parts = { home, host: "127.0.0.1", port: 0, token, whatsapp: link, log: silentLog };
+    const parts = { home, host: "127.0.0.1", port: 0, token, openWhatsApp: async () => link, log: silentLog };
     running = runBridge({ ...parts, graceMs, reconnectMs: 20, onListening: resolve }, ended.signal);
     running.catch(reject);
   });

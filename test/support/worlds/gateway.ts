@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +60,7 @@ export interface TestGatewayOptions {
   readonly openEngine?: GatewayOptions["openEngine"];
 }
 
-const limitMs = 10_000;
+const limitMs = 30_000;
 
 export async function tempHome(): Promise<string> {
   return await mkdtemp(join(tmpdir(), "maxclaw-test-"));
@@ -84,7 +86,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const { loadConfig } = await import("../../../src/config/load.js");
   const { openGateway } = await import("../../../src/gateway.js");
   const home = options.home ?? (await tempHome());
-  if (options.config !== undefined) await writeFile(join(home, "config.json"), JSON.stringify(quiet(options.config)));
+  const ownConfig = withEngine(options.config, home);
+  if (ownConfig !== undefined) await writeFile(join(home, "config.json"), JSON.stringify(quiet(ownConfig)));
   const log = keepLog();
   const config = await loadConfig({ home, env: { HOME: home } });
   const { port = 0, tools, machines, reactors, platforms, onBoundary, isRuled = true } = options;
@@ -175,6 +178,15 @@ export async function startWithModel(
       await model[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The same config, on the database that `scripts/on-postgres.mjs` names: each home has a schema there. */
+function withEngine(config: unknown, home: string): unknown {
+  const url = process.env.MAXCLAW_TEST_ENGINE;
+  if (url === undefined || (typeof config === "object" && config !== null && "engine" in config)) return config;
+  if (config === undefined && existsSync(join(home, "config.json"))) return undefined;
+  const schema = `home_${createHash("sha256").update(home).digest("hex").slice(0, 16)}`;
+  return { engine: { kind: "postgres", url, schema }, ...(config ?? {}) };
 }
 
 /** The same config, in which no model is asked for titles: that would be one request more than a test counts. */

@@ -84,9 +84,9 @@ export function withoutPython(): string | false {
 }
 
 /** For the `skip` of a test that runs a program of the system. */
-export function withoutProgram(name: string): string | false {
+export function withoutProgram(name: string, how = "--version"): string | false {
   try {
-    execFileSync(name, ["--version"], { stdio: "pipe" });
+    execFileSync(name, [how], { stdio: "pipe" });
     return false;
   } catch {
     return `needs ${name}`;

@@ -12,7 +12,7 @@ export const damage: Scenario = {
   what: "between runs a file is damaged: a bit flipped, a block zeroed, cut, gone, lines lost or joined",
   promise:
     "it starts, or is refused by name and starts after a repair; what was in undamaged bytes is there, what is missing is told in status, and all chats go on",
-  rounds: { test: 5, sweep: 30 },
+  rounds: { test: 3, sweep: 30 },
   async run({ rounds, random, nursery }) {
     let [kills, stops, refused, aside, messages] = [0, 0, 0, 0, 0];
     for (let round = 0; round < rounds; round += 1) {

@@ -7,7 +7,7 @@ export const randomKills: Scenario = {
   name: "random kills",
   what: "kills from outside under the load of many chats",
   promise: "no message is given up, none is lost, and what repeats is marked",
-  rounds: { test: 15, sweep: 100 },
+  rounds: { test: 8, sweep: 100 },
   async run({ rounds, random, nursery }) {
     await using crowd = await Crowd.open(nursery, { chats: 24, answer: slowAnswer(random, 200) });
     for (let kills = 0; kills < rounds; kills += 1) {

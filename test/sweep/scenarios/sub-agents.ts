@@ -13,7 +13,7 @@ export const subAgents: Scenario = {
   name: "sub-agents",
   what: "orderly stops and kills while sub-agents work",
   promise: "the files are sound after each end, each event id is there once, and each result is told once",
-  rounds: { test: 8, sweep: 40 },
+  rounds: { test: 5, sweep: 40 },
   async run({ rounds, random, nursery }) {
     await using crowd = await Crowd.open(nursery, { chats: 6, answer: slowAnswer(random, 150), config: { agents } });
     let [kills, stops] = [0, 0];

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { loadCrypto } from "../../../src/channels/matrix/crypto/library.js";
 import { parseEvent } from "../../../src/channels/matrix/event.js";
 import { Locked } from "../../../src/channels/matrix/receiving/locked.js";
-import { sessionKeyOf } from "../../../src/events/session-key.js";
+import { rootKeyOf, sessionKeyOf } from "../../../src/events/session-key.js";
 import { silentLog } from "../../../src/log.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { botId } from "../../support/fakes/matrix/fake-matrix.js";
@@ -137,6 +137,8 @@ test("a thread is what an event began: no other name of one leads into another c
     assert.ok(!key.includes(":spawn:"), key);
     assert.ok(key.length < 600 && !/\s/.test(key), key.slice(0, 100));
   }
+  const made = [sessionKeyOf("x", "a", "spawn:1"), sessionKeyOf("x", "a:spawn:1"), sessionKeyOf("x", "spawn", "1")];
+  for (const key of made) assert.equal(rootKeyOf(key), key, "on no channel");
   const root = matrix.write({ room, sender: ann, text: "begin", ...call });
   matrix.write({ room, sender: ann, text: "in the thread", thread: root, ...call });
   await until("the thread came", () => gateway.messages.at(-1)?.thread === root);

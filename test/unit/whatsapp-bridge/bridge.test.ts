@@ -3,10 +3,11 @@ import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
+import { runBridge } from "../../../bridges/whatsapp/src/bridge.js";
 import { createWhatsAppChannel } from "../../../src/channels/whatsapp/whatsapp.js";
 import { silentLog } from "../../../src/log.js";
 import { tempFolder, until } from "../../support/engine/engine-kit.js";
-
+import { FarLink } from "../../support/whatsapp-bridge/far-link.js";
 import { FarWhatsApp } from "../../support/whatsapp-bridge/far-whatsapp.js";
 import { openBridge } from "../../support/whatsapp-bridge/open-bridge.js";
 import { failureOf, never, recordPublish, reply, startChannel } from "../../support/worlds/channels/channel-kit.js";
@@ -267,3 +268,28 @@ async function failedOr(sending: Promise<{ readonly platformMessageId: string }>
     () => "failed",
   );
 }
+
+test("a second bridge on the same folder is refused before it touches the login, and told what to do", async (t) => {
+  await using world = await openWorld(t);
+  const { far, home } = world;
+  let isOpened = false;
+  const second = runBridge(
+    {
+      home,
+      host: "127.0.0.1",
+      port: 0,
+      token: undefined,
+      openWhatsApp: async () => {
+        isOpened = true;
+        return new FarLink(far.url);
+      },
+      log: silentLog,
+    },
+    never,
+  );
+  await assert.rejects(second, {
+    message: `Another WhatsApp bridge (pid ${process.pid}) uses ${home}. End it, or set BRIDGE_HOME to another folder.`,
+  });
+  assert.equal(isOpened, false);
+  await world.restart();
+});

@@ -303,8 +303,8 @@ export class Intake {
     const senderName = bot.rooms.nameOf(roomId, sender);
     const place = { chatId: roomId, ...(thread === undefined ? {} : { thread }), chatType, senderId: sender } as const;
     const outcome = await press({ ...place, senderName, value });
-    const who = `${about} ${sender}`;
-    // What was pressed is there for all to see, and so is the word on it: each person hears it once.
+    const who = `${about} ${sender} ${outcome.text}`;
+    // What was pressed is there for all to see, and so is the word on it: each person hears the same one once.
     if (outcome.status === "taken" || this.#refused.has(who)) return true;
     this.#refused.set(who, true);
     inbox.tell({ ...place, senderName, content: "", addressed: true, platformMessageId: about }, outcome.text);

@@ -6,6 +6,7 @@ import { readConversation } from "../../gateway/read-conversation.js";
 import { withSuggestion } from "../../gateway/session-hint.js";
 import { withClient } from "../../gateway/with-client.js";
 import { addExportCommand } from "../../sessions-export.js";
+import { addSentCommand } from "../../sessions-sent.js";
 import { print, printJson, printNote } from "../../text/output.js";
 
 interface ListFlags {
@@ -30,6 +31,7 @@ export function addSessionsCommand(program: Command, version: string): void {
       printSessions(page);
     });
   addShow(sessions, version);
+  addSentCommand(sessions);
   addFork(sessions, version);
   addDelete(sessions, version);
 }

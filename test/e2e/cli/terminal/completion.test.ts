@@ -47,7 +47,7 @@ async function openHome(): Promise<CliSandbox & { readonly path: string }> {
 
 const lines: readonly (readonly [string, readonly string[]])[] = [
   ["maxclaw onb", ["onboard"]],
-  ["maxclaw sessions ", ["delete", "export", "fork", "help", "list", "show"]],
+  ["maxclaw sessions ", ["delete", "export", "fork", "help", "list", "sent", "show"]],
   ["maxclaw sessions show telegram:", ["telegram:-100", "telegram:42"]],
   ["maxclaw sessions show e", ["email:ada@example.org"]],
   ["maxclaw agent --session cl", ["cli:default"]],

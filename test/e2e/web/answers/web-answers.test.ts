@@ -130,6 +130,28 @@ describe("answers on the web page", { timeout: 120_000, skip: withoutChromium() 
     }),
   );
 
+  pageTest("the mark of a footnote takes no room in its line for a finger that may come", () =>
+    withPage(
+      browser,
+      backend.url,
+      async (page) => {
+        await ask(page, "be noted", "Other.");
+        const lines = page.locator(".message.assistant .markdown p:has(.footnote-ref)");
+        await lines.first().locator("button").first().waitFor();
+        const [wide, line, mark] = await lines
+          .first()
+          .evaluate((one) => [
+            one.querySelector("button")?.getBoundingClientRect().width ?? 0,
+            one.getBoundingClientRect().height,
+            one.querySelector("button")?.getBoundingClientRect().height ?? 0,
+          ]);
+        assert.ok(wide !== undefined && wide < 24 && mark !== undefined && mark < 24, `${wide} x ${mark}`);
+        assert.ok(line !== undefined && line < 30, `the line is ${line} px high`);
+      },
+      { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+    ),
+  );
+
   pageTest("code has colours in light and dark, by classes, and its text is what was written", () =>
     onPage(async (page, answer) => {
       await ask(page, "be rich", "That is all of it.");

@@ -3,7 +3,13 @@ import { after, before, describe } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { barriersIn, colourBarriersIn } from "../../../support/worlds/http/axe.js";
 import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
-import { openPane, overflowIn, paneIds, smallTargetsIn } from "../../../support/worlds/http/page-checks.js";
+import {
+  faintPlaceholdersIn,
+  openPane,
+  overflowIn,
+  paneIds,
+  smallTargetsIn,
+} from "../../../support/worlds/http/page-checks.js";
 import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
@@ -67,7 +73,10 @@ describe("the page for everybody", { timeout: 300_000, skip: withoutChromium() }
     const found = { barriers: new Set<string>(), overflow: new Set<string>(), smallTargets: new Set<string>() };
     const scenario = async (page: Page): Promise<void> => {
       const note = async (where: string): Promise<void> => {
-        await page.emulateMedia({ colorScheme: "light" });
+        for (const colorScheme of ["dark", "light"] as const) {
+          await page.emulateMedia({ colorScheme });
+          for (const faint of await faintPlaceholdersIn(page)) found.barriers.add(`${where}, ${colorScheme}: ${faint}`);
+        }
         for (const barrier of await barriersIn(page)) found.barriers.add(`${where}, light: ${barrier}`);
         await page.emulateMedia({ colorScheme: "dark" });
         for (const barrier of await colourBarriersIn(page)) found.barriers.add(`${where}, dark: ${barrier}`);

@@ -56,6 +56,9 @@ describe("the page behind a proxy", { timeout: 180_000, skip: withoutChromium() 
       await page.goto(url.slice(0, -1));
       assert.equal(page.url().split("#")[0], url, "the path gets its slash");
       await signIn(page);
+      const startOf = async (name: string): Promise<number | undefined> =>
+        (await page.getByRole("button", { name, exact: true }).boundingBox())?.x;
+      assert.equal(await startOf("Devices"), await startOf("Archived chats"), "below each other");
       await send(page, "greet me");
       await page.locator(".message.assistant .markdown").filter({ hasText: "friend" }).waitFor();
       const [cookie, ...others] = await page.context().cookies();

@@ -165,6 +165,9 @@ describe("tools and rules on the web page", { timeout: 120_000, skip: withoutChr
         assert.equal((await t.stored()).tools.web.search.provider, "off");
         await row.getByRole("switch").click();
         await row.getByRole("switch", { checked: true, disabled: false }).waitFor();
+        const switches = page.locator(".row .switch");
+        const heights = await switches.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+        assert.deepEqual(new Set(heights), new Set([44]), "what is on is said beside each switch");
         await page.getByRole("button", { name: "Add a rule" }).click();
         await assertAccessible(page);
         assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390);

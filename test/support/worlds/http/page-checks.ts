@@ -36,6 +36,35 @@ export function smallTargetsIn(page: Page): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(smallTargets);
 }
 
+/** What an empty field says, where it can hardly be told from the field: each with its contrast. */
+const faintPlaceholders = `(() => {
+  const pen = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  const paint = (colour) => {
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = [...pen.getImageData(0, 0, 1, 1).data].map((each) => {
+      const part = each / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const found = [];
+  for (const field of document.querySelectorAll(":placeholder-shown")) {
+    if (field.placeholder === "" || !field.checkVisibility({ checkVisibilityCSS: true })) continue;
+    const around = [];
+    for (let each = field; each !== null; each = each.parentElement) around.unshift(getComputedStyle(each).backgroundColor);
+    const [ground] = around.map(paint).slice(-1);
+    const text = paint(getComputedStyle(field, "::placeholder").color);
+    const contrast = (Math.max(ground, text) + 0.05) / (Math.min(ground, text) + 0.05);
+    if (contrast < 4.5) found.push("placeholder " + JSON.stringify(field.placeholder) + " " + contrast.toFixed(1));
+  }
+  return found;
+})()`;
+
+export function faintPlaceholdersIn(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(faintPlaceholders);
+}
+
 /** What sticks out at a side of the page, but not of a box of its own that scrolls. */
 const overflowing = `(() => {
   const root = document.documentElement;
