@@ -14,8 +14,8 @@ const ofUnits = /^dist[\\/]test[\\/](unit[\\/](?!torture)[^\\/]+)[\\/]/;
 
 /** Folders of tests that open whole gateways in their own process. */
 const ofGateways = new Set(
-  ["api", "api/page", "api/sessions", "channels/answers", "people/questions", "turn", "turn/retry", "web/answers"].map(
-    (folder) => join("dist", "test", "e2e", folder),
+  ["api", "api/sessions", "channels/answers", "people/questions", "turn", "turn/retry", "web/answers"].map((folder) =>
+    join("dist", "test", "e2e", folder),
   ),
 );
 

@@ -1,4 +1,3 @@
-import { type Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
 import { CommandError } from "./exit.js";
 import { type ApiClient, segment } from "./gateway/api-client.js";
@@ -27,33 +26,20 @@ interface Request extends z.output<typeof sent.shape.requests.element> {
   readonly attempt: number;
 }
 
-interface SentFlags {
+export interface SentFlags {
   readonly call?: number;
   readonly json?: true;
 }
 
-/** `sessions sent`: what went to the model, of the gateway that sent it. */
-export function addSentCommand(sessions: Command): void {
-  sessions
-    .command("sent")
-    .description("Show what was sent to the model in a turn, byte for byte, while the gateway that sent it runs")
-    .argument("<key>", "e.g. telegram:42")
-    .argument("[turn]", "e.g. turn_0f3a…; without it the newest")
-    .option(
-      "--call <n>",
-      "write the whole request of this call to stdout; the last attempt, where there were several",
-      parseCall,
-    )
-    .option("--json", "as JSON, with the requests")
-    .action(async (key: string, turn: string | undefined, { call, json }: SentFlags) => {
-      const client = await clientOf(key);
-      const turnId = turn ?? (await newestTurn(client, key));
-      const requests = await withSuggestion(client, key, () => readRequests(client, key, turnId, call));
-      if (requests.length === 0) throw notKept(key, call === undefined ? turnId : `call ${call} of ${turnId}`);
-      if (json) printJson({ turnId, requests });
-      else if (call === undefined) printList(key, turnId, requests);
-      else printBody(requests.at(-1));
-    });
+/** What went to the model in a turn, without one the newest, of the gateway that sent it. */
+export async function showSent(key: string, turn: string | undefined, { call, json }: SentFlags): Promise<void> {
+  const client = await clientOf(key);
+  const turnId = turn ?? (await newestTurn(client, key));
+  const requests = await withSuggestion(client, key, () => readRequests(client, key, turnId, call));
+  if (requests.length === 0) throw notKept(key, call === undefined ? turnId : `call ${call} of ${turnId}`);
+  if (json) printJson({ turnId, requests });
+  else if (call === undefined) printList(key, turnId, requests);
+  else printBody(requests.at(-1));
 }
 
 /** Only the gateway that has sent it knows. */
@@ -126,9 +112,4 @@ function notKept(key: string, what: string): CommandError {
 
 function inLog(key: string): string {
   return `It cannot be rebuilt from the log, which has no system prompt. What was said: maxclaw sessions show ${key}`;
-}
-
-function parseCall(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError("A call is a whole number from 1, e.g. 2.");
-  return Number(text);
 }

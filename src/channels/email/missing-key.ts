@@ -9,10 +9,8 @@ export function missingKey(section: EmailSection): string | undefined {
   if (imapUsername === undefined) return "imapUsername";
   if (smtpHost === undefined) return "smtpHost";
   if (!(fromAddress ?? imapUsername).includes("@")) return "fromAddress, and imapUsername is not an address";
-  if (oauth.refreshToken !== undefined) {
-    if (oauth.tokenUrl === undefined) return "oauth.tokenUrl";
-    return oauth.clientId === undefined ? "oauth.clientId" : undefined;
-  }
-  const hasLogin = [imapPassword, accessToken, accessTokenFile].some((login) => login !== undefined);
+  const hasLogin = [imapPassword, accessToken, accessTokenFile, oauth.refreshToken].some(
+    (login) => login !== undefined,
+  );
   return hasLogin ? undefined : "imapPassword, oauth, accessToken or accessTokenFile";
 }

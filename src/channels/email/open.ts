@@ -59,6 +59,7 @@ function toOptions(config: EmailSection, home: string, log: Logger): FoundOption
     return `it has no ${missing}`;
   const fromAddress = config.fromAddress ?? imapUsername.toLowerCase();
   const login = toLogin(oauth);
+  if (typeof login === "string") return login;
   const hasToken = login !== undefined || accessToken !== undefined || config.accessTokenFile !== undefined;
   const inHome = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(home, path);
@@ -91,7 +92,13 @@ function toOptions(config: EmailSection, home: string, log: Logger): FoundOption
   };
 }
 
-function toLogin({ tokenUrl, clientId, refreshToken, ...more }: EmailSection["oauth"]): OAuthLogin | undefined {
-  if (refreshToken === undefined || tokenUrl === undefined || clientId === undefined) return undefined;
+function toLogin({
+  tokenUrl,
+  clientId,
+  refreshToken,
+  ...more
+}: EmailSection["oauth"]): OAuthLogin | string | undefined {
+  if (refreshToken === undefined) return undefined;
+  if (tokenUrl === undefined || clientId === undefined) return "oauth.tokenUrl and oauth.clientId are needed";
   return { ...more, tokenUrl, clientId, refreshToken };
 }

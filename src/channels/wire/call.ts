@@ -139,7 +139,7 @@ function toChannelError(error: unknown, title: string, cutOff: "timeout" | "abor
     return new ChannelError(statusSentence("unreachable", { title, reason: why ?? "no connection came about" }), {
       retryable: true,
     });
-  return new ChannelError(statusSentence("broke_send", { title, reason: why ?? "it was cut" }), {
+  return new ChannelError(statusSentence("broke_call", { title, reason: why ?? "it was cut" }), {
     outcome: "unknown",
     retryable: true,
   });

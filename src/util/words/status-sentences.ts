@@ -26,6 +26,7 @@ export const statusSentences = {
   late_poll: "{title} did not answer in time, not even to say that there is nothing new.",
   late_send: "{title} did not answer in time: the message may have arrived.",
   cut_send: "The send was aborted: the message may have arrived.",
+  broke_call: "The connection to {title} broke ({reason}): the request may have arrived.",
   broke_send: "The connection to {title} broke ({reason}): the message may have arrived.",
   troubled: "{title} is having problems ({code}).",
   troubled_send: "{title} is having problems ({code}): the message may have arrived.",

@@ -27,6 +27,7 @@ export const statusInChinese: Readonly<Record<StatusCode, string>> = {
   late_poll: "{title} 没有及时回应，连没有新消息也没有说。",
   late_send: "{title} 没有及时回应：消息可能已送达。",
   cut_send: "发送被中止：消息可能已送达。",
+  broke_call: "与 {title} 的连接中断（{reason}）：请求可能已送达。",
   broke_send: "与 {title} 的连接中断（{reason}）：消息可能已送达。",
   troubled: "{title} 出现问题（{code}）。",
   troubled_send: "{title} 出现问题（{code}）：消息可能已送达。",

@@ -474,7 +474,7 @@ describe("what was read", () => {
     for (const key of ["imapHost", "imapUsername", "smtpHost"]) assert.equal(await problemOf({ [key]: "" }), key);
     assert.match((await problemOf({ imapUsername: "me" })) ?? "", /^fromAddress/);
     assert.match((await problemOf({ imapPassword: "" })) ?? "", /^imapPassword, oauth/);
-    assert.equal(await problemOf({ imapPassword: "", oauth: { refreshToken: "r", clientId: "c" } }), "oauth.tokenUrl");
+    assert.equal(await problemOf({ imapPassword: "", oauth: { refreshToken: "r" } }), undefined);
   });
 
   it("merges mcpServers of the top level, splits a pasted command, and refuses a server that is none", async () => {

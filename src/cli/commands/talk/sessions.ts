@@ -6,8 +6,8 @@ import { readConversation } from "../../gateway/read-conversation.js";
 import { withSuggestion } from "../../gateway/session-hint.js";
 import { withClient } from "../../gateway/with-client.js";
 import { addExportCommand } from "../../sessions-export.js";
-import { addSentCommand } from "../../sessions-sent.js";
 import { print, printJson, printNote } from "../../text/output.js";
+import { addSentCommand } from "./sessions-sent.js";
 
 interface ListFlags {
   readonly channel?: string;
