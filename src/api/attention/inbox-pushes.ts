@@ -7,6 +7,7 @@ import type { Logger } from "../../log.js";
 import type { PushContent, PushOutcome } from "../../push/send.js";
 import type { Subscription, Subscriptions } from "../../push/subscriptions.js";
 import { Background } from "../../util/async/background.js";
+import { settledWithin } from "../../util/async/within.js";
 import type { InboxApi, InboxItem } from "../inbox/inbox-api.js";
 import { noticeOf } from "./notice.js";
 import type { Presence } from "./presence.js";
@@ -36,6 +37,8 @@ const againMs = 15_000;
 /** As many as the page shows at a time. */
 const mostAtOnce = 5;
 const daySeconds = 86_400;
+/** So long a stop waits for the answers of push services. */
+const lastAnswersMs = 1000;
 
 /** Pushes what waits for a person to the devices that want it, while nobody looks at the page. Each thing once. */
 export class InboxPushes {
@@ -59,6 +62,9 @@ export class InboxPushes {
     this.#lookIn(pauseMs);
     return async () => {
       for (const each of undo) each();
+      clearTimeout(this.#next?.timer);
+      // What has left is noted when it is answered, so that it does not go out again with the next start.
+      await settledWithin(this.#work.settled(), { ms: lastAnswersMs });
       clearTimeout(this.#next?.timer);
       this.#stop.abort(new DOMException("The gateway is stopping", "AbortError"));
       await this.#work.settled();
