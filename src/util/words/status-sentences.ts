@@ -63,7 +63,7 @@ export const statusSentences = {
 
   // Damage
   log_mended:
-    "The log of {key} was damaged, and has been repaired (found {time}). {reason} The conversation goes on. This message goes on {date}.",
+    "The log of {key} was damaged, and has been repaired (found {time}). {reason} The conversation goes on. This message disappears on {date}.",
   log_kept:
     "The log of {key} was damaged, and has been repaired (found {time}). {reason} The conversation goes on. The damaged file is kept as {file}; once you delete it, this message goes.",
   all_restored: "All of it could be restored.",

@@ -12,7 +12,7 @@ test("a damaged log is told of until its owner deletes the damaged file, and for
   const day = 86_400_000;
   const gone = { ...found, at, lost: [{ from_seq: 5, to_seq: 7 }] };
   assert.deepEqual([isStillTold(gone, at + 29 * day), isStillTold(gone, at + 30 * day)], [true, false]);
-  assert.match(damageSentence("telegram:42", gone), /Lost: events 5 to 7.* This message goes on 2026-12-22\.$/);
+  assert.match(damageSentence("telegram:42", gone), /Lost: events 5 to 7.* This message disappears on 2026-12-22\.$/);
   const keptIn = join(tempFolder(t), "x.damaged");
   writeFileSync(keptIn, "");
   assert.equal(isStillTold({ ...gone, keptIn }, at + 99 * day), true);
