@@ -1,29 +1,12 @@
 import assert from "node:assert/strict";
-import { z } from "zod";
-import { defineTool } from "../../../src/tools/tool.js";
 import { until } from "../../support/engine/engine-kit.js";
+import { foreignTool } from "../../support/foreign-tool.js";
 import { callThenDone } from "../../support/worlds/channels/chat-world.js";
 import { echo, openHarnessWorld, wordsOf } from "../../support/worlds/channels/harness-world.js";
 import { type ChannelPromise, harnessTest } from "./promise.js";
 
 /** What somebody who was let in tries, in the hope that it counts for the owner. */
 const tries = ["yes", "1", "allow", "/approve", "/approve always", "stop", "/stop", "/new", "/undo", "/pair list"];
-
-/** Something that asks its owner first. */
-function probe(done: string[]) {
-  return defineTool({
-    name: "foreign_do",
-    description: "",
-    input: z.object({ a: z.string() }),
-    effect: "write",
-    risk: "call",
-    origin: "builtin",
-    async run({ a }) {
-      done.push(a);
-      return { text: `did ${a}`, isError: false, summary: "" };
-    },
-  });
-}
 
 /** Of two people on one platform, one owns the assistant. */
 export const guestsTests: readonly ChannelPromise[] = [
@@ -39,7 +22,7 @@ export const guestsTests: readonly ChannelPromise[] = [
             ? callThenDone("foreign_do", { a: wordsOf(request) })(request)
             : echo(request),
         config: { owners: [`${harness.channel}:${ann.senderId}`], inbound: { senderPerMinute: 0, chatPerMinute: 0 } },
-        tools: [probe(done)],
+        tools: [foreignTool(done)],
       });
       const counted = async (type: string): Promise<number> =>
         (await world.gateway.events(world.keyOf(ann))).filter((event) => event.type === type).length;

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { verifyEvents } from "../../../src/offline/events.js";
 import { defineTool } from "../../../src/tools/tool.js";
 import { until } from "../../support/engine/engine-kit.js";
+import { foreignTool } from "../../support/foreign-tool.js";
 import {
   answeredIn,
   askedIn,
@@ -22,18 +23,6 @@ const needsOwner = "An owner of this assistant must allow this.";
 
 /** A tool of which nobody knows what it does, and one that sends a text out. */
 function probes(done: string[]) {
-  const foreign = defineTool({
-    name: "foreign_do",
-    description: "",
-    input: z.object({ a: z.string() }),
-    effect: "write",
-    risk: "call",
-    origin: "builtin",
-    async run({ a }) {
-      done.push(a);
-      return { text: `did ${a}`, isError: false, summary: "" };
-    },
-  });
   const post = defineTool({
     name: "post",
     description: "",
@@ -48,7 +37,7 @@ function probes(done: string[]) {
       return { text: `posted ${url}`, isError: false, summary: "" };
     },
   });
-  return [foreign, post];
+  return [foreignTool(done), post];
 }
 
 async function startWriter(): Promise<ChatWorld & { readonly file: string }> {
