@@ -42,6 +42,7 @@ export async function runPolling(source: Source, timing: PollTiming, signal: Abo
   let taken = await poll(source, 0, timing, signal);
   while (!signal.aborted) {
     onConnected();
+    receiving.restore();
     const beganAt = performance.now();
     await intake.settledWithin(albums.isHolding ? albumLookMs : parkAfterMs);
     await intake.park();
@@ -85,6 +86,7 @@ export async function runWebhook(
   while (!signal.aborted) {
     await checkWebhook(account, url, signal);
     onConnected();
+    source.receiving.restore();
     await sleep(webhookLookMs, signal);
   }
 }
