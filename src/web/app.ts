@@ -96,7 +96,11 @@ class App {
     const onFailure = (error: unknown): void => this.#failed(error);
     this.#kept = kept;
     this.#http = createGatewayHttp(this.#api);
-    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => this.#leaving.begin(), onFailure });
+    this.#devices = new DeviceButtons(this.#api, {
+      onSignedOut: () => this.#leaving.begin(),
+      hasUnsent: () => !this.#outbox.isEmpty || !this.#keptDrafts.isEmpty,
+      onFailure,
+    });
     this.#connection = new Connection(this.#http, store, {
       onOpen: (client) => this.#onOpen(client),
       onUnauthorized: onFailure,
