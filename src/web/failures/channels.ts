@@ -59,7 +59,6 @@ export const channelsInChinese: Readonly<Record<string, string>> = {
   "channels.{name}.listenAddr: {address} cannot be listened on ({reason}). Choose another port.":
     "channels.{name}.listenAddr：无法在 {address} 上监听（{reason}）。请换一个端口。",
   "channels.{name}.listenAddr: {reason}. Choose another port.": "channels.{name}.listenAddr：{reason}。请换一个端口。",
-  "channels.{name}: {reason}": "channels.{name}：{reason}",
 
   // Discord
   "The person does not accept direct messages from this server, or has blocked the bot.":

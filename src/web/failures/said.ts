@@ -20,7 +20,8 @@ export async function loadOwnWords(): Promise<void> {
 export async function loadFindingWords(): Promise<void> {
   await loadWords(async () => {
     const { findingInChinese } = await import("./findings.js");
-    if (!readers.includes(findingInChinese)) readers.push(findingInChinese);
+    // It knows all that the others know, and more: a sentence that two fit is the one with more words of its own.
+    if (!readers.includes(findingInChinese)) readers.unshift(findingInChinese);
   });
 }
 
