@@ -18,7 +18,7 @@ export async function createChannel(name: string, below: string): Promise<readon
     throw new CommandError(`"${name}" is not a name for a channel. Use a-z, 0-9 and -.`, exitCodes.usage);
   if (isReservedChannel(name))
     throw new CommandError(
-      `${name} is the name of a channel that the program has, or can have. Choose another name.`,
+      `There is a channel ${name} already, or an account can have this name. Choose another name.`,
       exitCodes.usage,
     );
   const folder = resolve(below, name);
