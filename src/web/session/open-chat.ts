@@ -22,6 +22,8 @@ export class OpenChat {
   /** Written before the page knew where to send it. */
   readonly #early: Written[] = [];
   #session: Session | undefined;
+  /** Of the chat that was deleted last, until somebody begins it anew. */
+  #gone: string | undefined;
 
   constructor(http: GatewayHttp, store: Store, outbox: Outbox, listeners: OpenChatListeners) {
     this.#http = http;
@@ -29,8 +31,12 @@ export class OpenChat {
     this.#outbox = outbox;
     this.#listeners = listeners;
     store.watch(["deleted"], ({ deleted }) => {
-      if (deleted === undefined) this.#session?.beginAnew();
-      else if (deleted.key === this.#session?.key) this.#session.end();
+      const isAnew = deleted === undefined;
+      const key = isAnew ? this.#gone : deleted.key;
+      this.#gone = deleted?.key;
+      if (this.#session === undefined || key !== this.#session.key) return;
+      if (isAnew) this.#session.beginAnew();
+      else this.#session.end();
     });
   }
 
