@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type StorageServer, startServer } from "../support/fakes/storage-servers.js";
@@ -58,7 +59,9 @@ if (database !== undefined) {
 const seed = Number(values.seed ?? Date.now() % 100_000);
 const random = createRandom(seed);
 console.log(`seed ${seed}`);
-await using nursery = new Nursery(isOnPostgres ? nodeForPostgres() : process.execPath);
+/** What runs the gateways. */
+const node = isOnPostgres ? nodeForPostgres() : process.execPath;
+await using nursery = new Nursery(node);
 const isWhole = values.point === undefined && values.scenario === undefined;
 const rows: Row[] = [];
 
@@ -141,7 +144,8 @@ async function sweepScenarios(name: string): Promise<void> {
 function writeDown(marks: Marks, what: string, text: string): void {
   const page = projectFile("docs/reliability.md");
   const date = new Date().toISOString().slice(0, 10);
-  const head = `${date}, ${what}, seed ${seed}, Node ${process.versions.node}.`;
+  const version = execFileSync(node, ["--print", "process.versions.node"], { encoding: "utf8" }).trim();
+  const head = `${date}, ${what}, seed ${seed}, Node ${version}.`;
   writeFileSync(page, putBetweenMarks(readFileSync(page, "utf8"), marks, `${head}${text}`));
 }
 
