@@ -1,7 +1,7 @@
 import type { Client, SearchHit } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
+import { loadDrawing } from "./chat/answer.js";
 import { Conversation } from "./chat/conversation.js";
-import { loadDrawing } from "./chat/markdown/answer.js";
 import { loadChoices } from "./commands/choices.js";
 import { loadOwnWords, sentenceOf } from "./failures/said.js";
 import { writeDown } from "./files/write-down.js";
@@ -50,9 +50,6 @@ export function startApp(root: HTMLElement, kept: OutboxStore): void {
   root.append(app.element);
   void app.start();
 }
-
-/** For a file that a pane gives to the gateway. */
-const uploadMs = 120_000;
 
 /** Puts the page together: what comes from the gateway goes to the store, and the parts of the page show what is there. */
 class App {
@@ -317,7 +314,7 @@ class App {
       refreshInbox: () => this.#inbox.refresh(),
       openChat: (key) => this.#go(key),
       startChat: (text) => this.#startChat(text),
-      upload: (content, name) => this.#connection.upload(content, name, AbortSignal.timeout(uploadMs)),
+      upload: (content, name) => this.#connection.upload(content, name),
       openPane: (id, argument) => this.#goToPane(id, argument),
       ask,
       holdUnsaved: () => this.#way.hold(),
@@ -344,11 +341,7 @@ class App {
   }
 
   async #letIn(code: string): Promise<void> {
-    try {
-      await this.#api.post("api/pairings/approve", { code });
-    } finally {
-      await this.#inbox.refresh();
-    }
+    await this.#api.post("api/pairings/approve", { code }).finally(() => this.#inbox.refresh());
   }
 
   #onLive(event: GatewayEvent): void {

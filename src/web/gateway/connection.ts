@@ -28,6 +28,8 @@ const listEvents: readonly EventType[] = [
   "session_marks_changed",
 ];
 
+const uploadMs = 120_000;
+
 /** The page's connection to the gateway. It tells the store how the gateway is and when the next attempt starts. */
 export class Connection {
   readonly #http: GatewayHttp;
@@ -80,7 +82,8 @@ export class Connection {
     this.#client?.retryNow();
   }
 
-  async upload(content: Blob, name: string, signal: AbortSignal): Promise<UploadedFile> {
+  /** `signal` ends it; without one, two minutes do. */
+  async upload(content: Blob, name: string, signal = AbortSignal.timeout(uploadMs)): Promise<UploadedFile> {
     if (this.#client === undefined) throw new ClientError("lost", "The gateway is not there yet");
     return await this.#client.upload(content, name, { signal });
   }
@@ -96,7 +99,7 @@ export class Connection {
       if (listEvents.includes(event.type)) onChatsChanged();
       if (event.type === "session_state_changed" && event.payload.to === "deleted")
         this.#store.put({ deleted: { key: event.session_key } });
-      // Somebody has begun it anew.
+      // Somebody has begun it again.
       else if (event.type === "user_message_queued" && event.session_key === this.#store.known.deleted?.key)
         this.#store.put({ deleted: undefined });
       if (inboxEvents.includes(event.type) && !isOnItsWay(event)) onInboxChanged();

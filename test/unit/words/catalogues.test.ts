@@ -24,6 +24,8 @@ function valueFor(name: string, code: string): string {
   if (name === "n" || name === "mode") return "600";
   if (name === "reason") return "connect ECONNREFUSED 127.0.0.1:9; it was tried twice, which is slow";
   if (name === "what") return "/home/ada/config.json can be read by others on this machine";
+  // A point may follow it, and it has none itself.
+  if (name === "name") return `a name of ${code.replaceAll("_", "-")}`;
   return `${name}/of ${code.replaceAll("_", ".")}`;
 }
 

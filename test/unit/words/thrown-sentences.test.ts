@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { sayStatus, wordedInChinese } from "../../../src/web/failures/status.js";
 import { projectFile } from "../../support/project.js";
-import { sentencesIn } from "../../support/rules/thrown-sentences.js";
+import { sentencesIn } from "../../support/thrown-sentences.js";
 
 interface Source {
   readonly path: string;

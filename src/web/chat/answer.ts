@@ -1,10 +1,10 @@
-import { inTime } from "../../parts/in-time.js";
-import { Lazy } from "./lazy.js";
-import type { PictureOf } from "./own-picture.js";
-import type { MarkdownView } from "./view.js";
+import { inTime } from "../parts/in-time.js";
+import { Lazy } from "./markdown/lazy.js";
+import type { PictureOf } from "./markdown/own-picture.js";
+import type { MarkdownView } from "./markdown/view.js";
 
 /** The libraries for it are a third of all code that a chat needs, and the frame of the page needs none of it. */
-const drawing = new Lazy(() => import("./view.js"));
+const drawing = new Lazy(() => import("./markdown/view.js"));
 
 /** Before a chat is opened, so that none is drawn twice. */
 export function loadDrawing(): Promise<void> {
