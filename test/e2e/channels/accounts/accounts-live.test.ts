@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
+import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { FakeWhatsApp } from "../../../support/fakes/whatsapp/fake-whatsapp.js";
 import { echo } from "../../../support/worlds/channels/harness-world.js";
-import { startWithModel } from "../../../support/worlds/gateway.js";
+import { openAIConfig, startGateway, startWithModel } from "../../../support/worlds/gateway.js";
 import { setLive } from "../../../support/worlds/live-edit.js";
 
 const name = "telegram-work";
@@ -76,4 +77,31 @@ test("two accounts of a platform that brings messages have a path each, and take
     sessions.map(({ key }) => key).sort(),
     [`whatsapp-business:15551230001`, `${second}:15551230001`].sort(),
   );
+});
+
+test("a long reply that is ready while its account is off is cut as its platform needs it", async () => {
+  const words = Array.from({ length: 1500 }, (_, n) => `word${n}`);
+  await using work = await startFakeTelegram({ token: "4243:work" });
+  await using model = await startFakeOpenAI({
+    answer: ({ index }) => (index === 0 ? { text: ["so"], hang: "start" } : { text: words.join(" ") }),
+  });
+  const config = (enabled: boolean) => {
+    const section = { enabled, token: work.token, apiRoot: work.url, allowFrom: ["*"] };
+    return openAIConfig(model.apiBase, { channels: { [name]: section } });
+  };
+  const begun = await startGateway({ config: config(true) });
+  work.pushText({ chatId: "42", userId: "42", text: "tell me all" });
+  await model.waitForRequests(1);
+  const off = await begun.restart(config(false));
+  await until("it is answered", async () => (await off.gateway.api.status()).outboundWaiting > 0, 20_000);
+  await using _on = await off.restart(config(true));
+  const said = () => work.sent.map(({ text }) => text);
+  await until("all of it is shown", () => said().join(" ").includes("word1499"), 20_000);
+  assert.deepEqual(
+    said()
+      .join(" ")
+      .match(/word\d+/g),
+    words,
+  );
+  assert.ok(said().length > 1);
 });
