@@ -1,6 +1,6 @@
 // Runs tests that start a whole gateway with the engine on Postgres: `node scripts/on-postgres.mjs dist/test/e2e/turn/*.test.js`, after a build.
 // It starts a PostgreSQL of its own; each home of a test has a schema there. `MAXCLAW_TEST_ENGINE` says where the database is
-// (test/support/worlds/gateway.ts reads it). By hand only: what works on the files of a home cannot pass there.
+// (test/support/worlds/gateway.ts reads it). By hand only: what works on the files of a home cannot pass there; docs/cluster.md names it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { startServer } from "../dist/test/support/fakes/storage-servers.js";

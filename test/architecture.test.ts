@@ -56,7 +56,11 @@ const table: readonly Row[] = [
   { files: "channels/set-up", may: base, types: ["channels/platform"] },
   // A channel's section of the config, and the one list of those that the config can name.
   { files: "channels/*/section", may: [...base, "config/values"] },
-  { files: "channels/platforms", may: [...base, "channels/*/platform"], types: ["channels/platform", "bus/replies"] },
+  {
+    files: "channels/platforms",
+    may: [...base, "channels/account", "channels/*/platform"],
+    types: ["channels/platform", "bus/replies"],
+  },
   {
     files: "channels/*/**",
     may: [
@@ -123,6 +127,7 @@ const table: readonly Row[] = [
       ...base,
       "channels/platforms",
       "config/*",
+      "config/faults/account-name",
       "providers/catalogue/presets",
       "sessions/file-names",
       "templates/workspace",

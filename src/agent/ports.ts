@@ -172,7 +172,7 @@ export interface SessionPorts {
   readonly running: RunningTurns;
   /** What answers grow by, which is told where somebody waits for it. */
   readonly pieces: Pick<HeldPieces, "tell">;
-  /** Gets each request of a turn to a model, as it leaves. */
+  /** Gets each request of a turn to a model, when it is on its way. */
   readonly onSend?: ((sent: SentRequest) => void) | undefined;
   /** Keeps what was said where people can read it, before it goes out of the model's sight. Safe to repeat. */
   keepOlderText(session: Pick<ResidentSession, "key" | "document">, message: InboundMessage): Promise<void>;

@@ -5,6 +5,8 @@ import type { Channel, OwnChannelContext } from "./channel.js";
 
 /** What a platform of the config is opened with. */
 export interface PlatformScope {
+  /** The name of a further account, e.g. `slack-acme`. Absent: the section has the platform's own name. */
+  readonly account?: string | undefined;
   readonly context: OwnChannelContext;
   readonly home: string;
   /** Proxies that are believed when they name who has connected to them, as the config has them now. */
@@ -97,8 +99,13 @@ export interface SectionRisk {
   readonly todo: string;
 }
 
-/** What the doctor looks at besides the login. */
+/** What is looked at besides the login. */
 export interface Checkup<Section extends CommonSection> {
+  /**
+   * Values by their keys that only one account can have, e.g. the token of a bot: the platform gives each message to one of
+   * those who ask with it.
+   */
+  readonly unshared: (section: Section) => Readonly<Record<string, string | undefined>>;
   /** What it listens on; `key` is that of the port in the section. */
   readonly listensOn?: (
     section: Section,
@@ -166,10 +173,10 @@ export interface Platform<Section extends CommonSection> {
    */
   readonly logIn?: (
     section: Section,
-    scope: Pick<PlatformScope, "home" | "log">,
+    scope: Pick<PlatformScope, "account" | "home" | "log">,
     signal: AbortSignal,
   ) => Promise<string | undefined>;
-  readonly checkup?: Checkup<Section>;
+  readonly checkup: Checkup<Section>;
   /** Absent: it is set up in the config file alone. */
   readonly setUp?: SetUp & {
     /** Whether people can be listened to before a gateway runs. Absent: yes. */

@@ -4,6 +4,7 @@ import { ChannelError } from "../errors.js";
 import { whatToAdd } from "../util/packages/missing.js";
 import { findingSentence } from "../util/words/finding-sentences.js";
 import { statusSentence } from "../util/words/status-sentences.js";
+import { type Account, asAccount, contextFor, logFor, said, saidOfAccount } from "./account.js";
 import { discordPlatform } from "./discord/platform.js";
 import { emailPlatform } from "./email/platform.js";
 import { feishuPlatform } from "./feishu/platform.js";
@@ -44,39 +45,119 @@ const all = {
 export type PlatformName = keyof typeof all;
 /** The sections of the config by the names of their platforms. */
 type Sections = { readonly [K in PlatformName]: z.output<(typeof all)[K]["section"]> };
-type SomeSections = { readonly [K in PlatformName]?: Sections[K] | undefined };
+/** The sections of the config by the names of their channels: a platform's, or that of a further account on one. */
+export type ChannelSections = { readonly [K in PlatformName]?: Sections[K] | undefined } & {
+  readonly [name: string]: CommonSection | undefined;
+};
 
 const platforms: { readonly [K in PlatformName]: Platform<Sections[K]> } = all;
 
 // The keys are written above, in one place.
 export const platformNames = Object.keys(all) as readonly PlatformName[];
+const longestFirst = [...platformNames].sort((a, b) => b.length - a.length);
+const longestName = 40;
 
 export function isPlatformName(name: string): name is PlatformName {
   return Object.hasOwn(all, name);
 }
 
-/** The section of each platform, for the schema of the config. */
-export function channelSections(): { readonly [K in PlatformName]: z.ZodOptional<z.ZodType<Sections[K]>> } {
-  const sections = platformNames.map((name) => [name, all[name].section.optional()]);
-  // The same names, each with its own section.
-  return Object.fromEntries(sections) as { readonly [K in PlatformName]: z.ZodOptional<z.ZodType<Sections[K]>> };
+/**
+ * The platform of a channel: `slack` of `slack`, and of a further account there such as `slack-acme`. Undefined for all
+ * other names. Nothing but the name says it, so that it holds for what the config no longer has as well.
+ */
+export function platformOf(name: string): PlatformName | undefined {
+  if (isPlatformName(name)) return name;
+  if (name.length > longestName || !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)) return undefined;
+  return longestFirst.find((platform) => name.startsWith(`${platform}-`));
 }
 
-/** Keys of the config that only the file, or who has the gateway's token, may change. */
+/** The name of a further account. */
+export function isAccountName(name: string): boolean {
+  return !isPlatformName(name) && platformOf(name) !== undefined;
+}
+
+/** The names of further accounts of a platform, as a regular expression. */
+export function accountPattern(platform: PlatformName): string {
+  const longer = platformNames.filter((each) => each.startsWith(`${platform}-`));
+  const others = longer.length === 0 ? "" : `(?!(?:${longer.join("|")})(?:-|$))`;
+  return `^(?=.{1,${longestName}}$)${others}${platform}(?:-[a-z0-9]+)+$`;
+}
+
+/** The section of each platform, and of these further accounts, for the schema of the config. */
+export function channelSections(accounts: readonly string[] = []): Readonly<Record<string, z.ZodType>> {
+  return Object.fromEntries(
+    [...platformNames, ...accounts].flatMap((name) => {
+      const section = schemaOf(name);
+      return section === undefined ? [] : [[name, section.optional()]];
+    }),
+  );
+}
+
+/** What a channel's section may hold. */
+export function schemaOf(name: string): z.ZodType | undefined {
+  const platform = platformOf(name);
+  return platform === undefined ? undefined : all[platform].section;
+}
+
+/** Keys of the config that only the file, or who has the gateway's token, may change; those of each platform's own section. */
 export function guardedChannelKeys(): readonly string[] {
   return platformNames.flatMap((name) => (platforms[name].guarded ?? []).map((key) => `channels.${name}.${key}`));
 }
 
+interface Known<Section extends CommonSection> {
+  readonly platform: Platform<Section>;
+  readonly section: Section;
+  readonly account: Account;
+}
+
+/** Does something with a section by its platform; undefined where there is no such section. */
+function withSection<Found>(
+  name: string,
+  sections: ChannelSections,
+  use: <Section extends CommonSection>(known: Known<Section>) => Found,
+): Found | undefined {
+  const platform = platformOf(name);
+  const section = platform !== undefined && Object.hasOwn(sections, name) ? sections[name] : undefined;
+  if (platform === undefined || section === undefined) return undefined;
+  const useAs = <K extends PlatformName>(kind: K): Found => {
+    // The config was read with the section of this platform under this name.
+    return use({ platform: platforms[kind], section: section as Sections[K], account: { platform: kind, name } });
+  };
+  return useAs(platform);
+}
+
 /** What a channel that is switched on cannot do without, as a sentence. */
-export function whatLacks<K extends PlatformName>(name: K, sections: SomeSections): string | undefined {
-  const section: Sections[K] | undefined = sections[name];
-  return section === undefined ? undefined : platforms[name].lacks?.(section);
+export function whatLacks(name: string, sections: ChannelSections): string | undefined {
+  return withSection(name, sections, ({ platform, section, account }) => {
+    const lacks = platform.lacks?.(section);
+    return lacks === undefined ? undefined : said(lacks, account);
+  });
+}
+
+/** A value of a section that only one account can have. */
+export interface Unshared {
+  /** Of the section. */
+  readonly key: string;
+  /** Equal for two accounts that cannot both have it. */
+  readonly value: string;
+}
+
+/** What no other account of its platform can have: where it logs in as whom, and where it listens. */
+export function unsharedOf(name: string, sections: ChannelSections): readonly Unshared[] {
+  const found = withSection(name, sections, ({ platform: { checkup }, section, account }) => {
+    const values = Object.entries(checkup.unshared(section)).flatMap(([key, value]): readonly Unshared[] =>
+      value === undefined || value === "" ? [] : [{ key, value: `${account.platform} ${key} ${value}` }],
+    );
+    const door = checkup.listensOn?.(section);
+    const isFixed = door !== undefined && door.port !== 0;
+    return isFixed ? [...values, { key: door.key, value: `${account.platform} at ${door.host}:${door.port}` }] : values;
+  });
+  return found ?? [];
 }
 
 /** Whether the section lets the channel run, where there is one. */
-export function isPermitted<K extends PlatformName>(name: K, sections: SomeSections): boolean {
-  const section: Sections[K] | undefined = sections[name];
-  return section !== undefined && platforms[name].isPermitted?.(section) !== false;
+export function isPermitted(name: string, sections: ChannelSections): boolean {
+  return withSection(name, sections, ({ platform, section }) => platform.isPermitted?.(section) !== false) ?? false;
 }
 
 /** How replies are cut on platforms that say so while they are off. */
@@ -84,9 +165,14 @@ export async function shapeOf(name: PlatformName): Promise<Shape | undefined> {
   return await platforms[name].shape?.();
 }
 
-/** As its makers spell it. */
-export function titleOf(name: PlatformName): Words {
-  return platforms[name].words.title;
+/** The platform as its makers spell it, and behind it the name of a further account; undefined for other channels. */
+export function titleOf(name: PlatformName): Words;
+export function titleOf(name: string): Words | undefined;
+export function titleOf(name: string): Words | undefined {
+  const platform = platformOf(name);
+  if (platform === undefined) return undefined;
+  const { title } = platforms[platform].words;
+  return name === platform ? title : { en: `${title.en} (${name})`, zh: `${title.zh}（${name}）` };
 }
 
 /** What people call a key of its section, and what it means in Chinese. */
@@ -97,8 +183,9 @@ export function wordsOf(name: PlatformName, key: string): { readonly label: Word
 }
 
 /** How people set it up; undefined: in the config file alone. */
-export function setUpOf(name: PlatformName): SetUp | undefined {
-  const { setUp } = platforms[name];
+export function setUpOf(name: string): SetUp | undefined {
+  const platform = platformOf(name);
+  const { setUp } = platform === undefined ? {} : platforms[platform];
   return setUp === undefined ? undefined : { fields: setUp.fields, person: setUp.person };
 }
 
@@ -114,36 +201,40 @@ export function importsOf(name: string): Imports | undefined {
 }
 
 /** Whether people can be listened to before a gateway runs. */
-export function canListen<K extends PlatformName>(name: K, sections: SomeSections): boolean {
-  const section: Sections[K] | undefined = sections[name];
-  return section !== undefined && platforms[name].setUp?.canListen?.(section) !== false;
+export function canListen(name: string, sections: ChannelSections): boolean {
+  return (
+    withSection(name, sections, ({ platform, section }) => platform.setUp?.canListen?.(section) !== false) ?? false
+  );
 }
 
 /** What a channel that is switched on listens on; `key` is that of the config. */
-export function listensOn<K extends PlatformName>(
-  name: K,
-  sections: SomeSections,
+export function listensOn(
+  name: string,
+  sections: ChannelSections,
 ): { readonly key: string; readonly host: string; readonly port: number } | undefined {
-  const section: Sections[K] | undefined = sections[name];
-  const found = section?.enabled === true ? platforms[name].checkup?.listensOn?.(section) : undefined;
-  return found === undefined ? undefined : { ...found, key: `channels.${name}.${found.key}` };
+  return withSection(name, sections, ({ platform, section }) => {
+    const found = section.enabled ? platform.checkup.listensOn?.(section) : undefined;
+    return found === undefined ? undefined : { ...found, key: `channels.${name}.${found.key}` };
+  });
 }
 
 /** What the doctor says about a channel that is switched on. */
-export function risksOf<K extends PlatformName>(
-  name: K,
-  sections: SomeSections,
-  about: SectionRisk["about"],
-): readonly SectionRisk[] {
-  const section: Sections[K] | undefined = sections[name];
-  const { checkup } = platforms[name];
-  if (section?.enabled !== true) return [];
-  const all = [...openToAll(name, section, checkup?.openToAll), ...(checkup?.risks?.(section) ?? [])];
-  return all.filter((risk) => risk.about === about);
+export function risksOf(name: string, sections: ChannelSections, about: SectionRisk["about"]): readonly SectionRisk[] {
+  const found = withSection(name, sections, ({ platform: { checkup }, section, account }) => {
+    if (!section.enabled) return [];
+    const risks = checkup.risks?.(section) ?? [];
+    const ours = risks.map((risk) => ({
+      ...risk,
+      found: said(risk.found, account),
+      todo: said(risk.todo, account),
+    }));
+    return [...openToAll(name, section, checkup.openToAll), ...ours];
+  });
+  return (found ?? []).filter((risk) => risk.about === about);
 }
 
 function openToAll<Section extends CommonSection>(
-  name: PlatformName,
+  name: string,
   section: Section,
   levelOf: ((section: Section) => SectionRisk["level"] | undefined) | undefined,
 ): readonly SectionRisk[] {
@@ -160,16 +251,29 @@ function openToAll<Section extends CommonSection>(
 }
 
 /** What the section comes to; undefined while it is absent or switched off. */
-export async function openPlatform<K extends PlatformName>(
-  name: K,
-  sections: SomeSections,
+export async function openPlatform(
+  name: string,
+  sections: ChannelSections,
   scope: PlatformScope,
 ): Promise<OpenedPlatform | undefined> {
-  const section: Sections[K] | undefined = sections[name];
-  if (section?.enabled !== true) return undefined;
-  const off = whatToAdd(platforms[name].needs, scope.home);
-  if (off !== undefined) return { off, problems: [statusSentence("channel_is_off", { name, reason: off })] };
-  return await platforms[name].open(section, scope);
+  return await withSection(name, sections, async ({ platform, section, account }) => {
+    if (!section.enabled) return undefined;
+    const off = whatToAdd(platform.needs, scope.home);
+    if (off !== undefined) return { off, problems: [statusSentence("channel_is_off", { name, reason: off })] };
+    if (name === account.platform) return await platform.open(section, scope);
+    const { context, log } = scope;
+    const own = { account: name, context: contextFor(account, context), log: logFor(account, log) };
+    return saidOfOpened(await platform.open(section, { ...scope, ...own }), account);
+  });
+}
+
+function saidOfOpened({ channel, off, problems, noted }: OpenedPlatform, account: Account): OpenedPlatform {
+  return {
+    ...(channel === undefined ? {} : { channel: asAccount(channel, account) }),
+    ...(off === undefined ? {} : { off: said(off, account) }),
+    ...(problems === undefined ? {} : { problems: problems.map((problem) => said(problem, account)) }),
+    ...(noted === undefined ? {} : { noted: noted.map(({ key, to }) => ({ key: said(key, account), to })) }),
+  };
 }
 
 /**
@@ -178,16 +282,21 @@ export async function openPlatform<K extends PlatformName>(
  *
  * @throws what the platform said
  */
-export async function tryPlatform<K extends PlatformName>(
-  name: K,
-  sections: SomeSections,
+export async function tryPlatform(
+  name: string,
+  sections: ChannelSections,
   scope: Pick<PlatformScope, "home" | "log">,
   signal: AbortSignal,
 ): Promise<{ readonly account: string | undefined; readonly isDoor: boolean } | undefined> {
-  const section: Sections[K] | undefined = sections[name];
-  if (section === undefined || whatLacks(name, sections) !== undefined) return undefined;
-  const { needs, logIn } = platforms[name];
-  const missing = whatToAdd(needs, scope.home);
-  if (missing !== undefined) throw new ChannelError(`channels.${name}: ${missing}`);
-  return { account: await logIn?.(section, scope, signal), isDoor: logIn === undefined };
+  if (whatLacks(name, sections) !== undefined) return undefined;
+  return await withSection(name, sections, async ({ platform: { needs, logIn }, section, account }) => {
+    const missing = whatToAdd(needs, scope.home);
+    if (missing !== undefined) throw new ChannelError(`channels.${name}: ${missing}`);
+    try {
+      const own = name === account.platform ? scope : { ...scope, account: name };
+      return { account: await logIn?.(section, own, signal), isDoor: logIn === undefined };
+    } catch (error) {
+      throw saidOfAccount(error, account);
+    }
+  });
 }

@@ -58,7 +58,7 @@ export function addCronAdd(cron: Command, version: string): void {
 
 /** Answers to a chat on a channel that is off are kept, and nobody sees them. */
 async function warnOfOff(chat: string): Promise<void> {
-  const [{ channelOf }, { keysAt }, { openContext }] = await Promise.all([
+  const [{ channelOf }, { keyAt }, { openContext }] = await Promise.all([
     import("../events/session-key.js"),
     import("../config/shape.js"),
     import("./context.js"),
@@ -66,7 +66,7 @@ async function warnOfOff(chat: string): Promise<void> {
   const channel = channelOf(chat);
   const { channels } = (await openContext()).loaded.config;
   const isOn = Object.entries(channels).some(([name, section]) => name === channel && section?.enabled === true);
-  if (!isOn && keysAt(["channels"])?.includes(channel) === true)
+  if (!isOn && keyAt(["channels"], channel) === channel)
     printNote(
       `${channel} is not switched on, so answers of this job wait until it is. Set it up with: maxclaw onboard`,
     );

@@ -48,6 +48,7 @@ export function createUpload({ url, token }: Gateway): Upload {
     }
     if (!response.ok) {
       const { error, code } = isRecord(body) ? body : {};
+      if (code === "closed") throw new ClientError("lost", `${filename} could not be sent: the gateway is stopping.`);
       const reason = typeof error === "string" ? error : `HTTP ${response.status}`;
       throw new ClientError("refused", reason, typeof code === "string" ? code : "");
     }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { isPlatformName, whatLacks } from "../channels/platforms.js";
+import { unsharedOf, whatLacks } from "../channels/platforms.js";
 import { isLoopback } from "../util/loopback.js";
 import { problemSentence } from "../util/words/problem-sentences.js";
 import { isSecretKey } from "./faults/wording.js";
@@ -44,8 +44,10 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
 
   if (gateway.trustedProxies.length > 0 && token === undefined) problems.push(problemSentence("proxies_closed"));
 
+  const taken = new Map<string, string>();
   const runnable = Object.entries(channels).filter(([name, channel]) => {
-    const missing = channel?.enabled === true ? lacking(name, channels) : undefined;
+    const missing =
+      channel?.enabled === true ? (whatLacks(name, channels) ?? sharing(name, channels, taken)) : undefined;
     if (missing !== undefined) {
       problems.push(problemSentence("part_off", { reason: missing, part: `channels.${name}` }));
       off.push({ section: `channels.${name}`, reason: missing });
@@ -74,8 +76,15 @@ export function interpret(raw: JsonObject, around: Surroundings): Interpreted {
   return { config, problems, off, secrets: secretsOf(config, named) };
 }
 
-function lacking(name: string, channels: Config["channels"]): string | undefined {
-  return isPlatformName(name) ? whatLacks(name, channels) : undefined;
+/** Why a channel cannot run beside those before it, which have `taken` what only one can have. */
+function sharing(name: string, channels: Config["channels"], taken: Map<string, string>): string | undefined {
+  const own = unsharedOf(name, channels);
+  for (const { key, value } of own) {
+    const other = taken.get(value);
+    if (other !== undefined) return problemSentence("account_shared", { name, key, other });
+  }
+  for (const { value } of own) taken.set(value, name);
+  return undefined;
 }
 
 /** Random ones have 64 bits and more then. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { channelSections, isPlatformName } from "../channels/platforms.js";
+import { type ChannelSections, channelSections, isPlatformName } from "../channels/platforms.js";
 import { agentDefaults } from "./sections/agents.js";
 import { budgets } from "./sections/budgets.js";
 import { engine } from "./sections/engine.js";
@@ -28,6 +28,12 @@ const policyRule = z.strictObject({
 
 const price = number(z.number().min(0));
 
+/** `accounts`: names of further accounts on platforms, such as `slack-acme`, each with the section of its platform. */
+function channelsWith(accounts: readonly string[]): z.ZodType<ChannelSections> {
+  // Each section is read by the schema of its platform.
+  return z.strictObject(channelSections(accounts)).prefault({}) as unknown as z.ZodType<ChannelSections>;
+}
+
 /** The whole config file. Everything has a default; what is absent here exists nowhere else. */
 export const configSchema = z.strictObject({
   agents: z
@@ -47,7 +53,7 @@ export const configSchema = z.strictObject({
   providers: z.record(z.string(), provider).default({}).describe("Who runs the models: addresses and keys."),
   gateway: gateway.prefault({}),
   tools: tools.prefault({}),
-  channels: z.strictObject(channelSections()).prefault({}),
+  channels: channelsWith([]),
   owners: z
     .array(
       z
@@ -246,6 +252,11 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
 });
+
+/** The same for a file that has these further accounts. */
+export function configSchemaWith(accounts: readonly string[]): typeof configSchema {
+  return accounts.length === 0 ? configSchema : configSchema.extend({ channels: channelsWith(accounts) });
+}
 
 /** The config with every default filled in. */
 type Parsed = z.output<typeof configSchema>;

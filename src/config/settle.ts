@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { z } from "zod";
+import { isAccountName, platformOf } from "../channels/platforms.js";
 import { plain, suggest } from "../util/text/suggest.js";
 import { problemSentence, readProblem } from "../util/words/problem-sentences.js";
+import { accountMeant } from "./faults/account-name.js";
 import { describe, expectation, titled } from "./faults/wording.js";
-import { absentChannels, configSchema, silentKeys } from "./schema.js";
+import { absentChannels, configSchema, configSchemaWith, silentKeys } from "./schema.js";
 import { configKeys, keysAt } from "./shape.js";
 import { isObject, type JsonObject } from "./substitute.js";
 
@@ -33,7 +35,7 @@ export function settle(raw: JsonObject): Settled {
   // Each round mends at least one place; the bound only guards against a mistake in here.
   for (let round = 0; round < 1000; round++) {
     // Read once: compiling a function for each of its objects takes longer than it saves.
-    const parsed = configSchema.safeParse(root, { jitless: true });
+    const parsed = configSchemaWith(accountsIn(root)).safeParse(root, { jitless: true });
     if (parsed.success) return { config: parsed.data, problems, off };
     const [issue] = parsed.error.issues;
     if (issue === undefined) break;
@@ -44,6 +46,11 @@ export function settle(raw: JsonObject): Settled {
     }
   }
   return { config: configSchema.parse({}), problems: [...problems, "the config could not be read at all"], off };
+}
+
+function accountsIn(root: unknown): readonly string[] {
+  const channels = at(root, ["channels"]);
+  return isObject(channels) ? Object.keys(channels).filter(isAccountName) : [];
 }
 
 function mendKey(root: unknown, path: Path, key: string, problems: string[]): void {
@@ -69,8 +76,20 @@ function mendKey(root: unknown, path: Path, key: string, problems: string[]): vo
       problems.push(problemSentence("no_channel", { name: key, title: titled(key) }));
     return;
   }
+  // It says the same again.
+  if (path.length === 2 && path[0] === "channels" && key === "platform" && platformOf(String(path[1])) === value)
+    return;
+  const account = where === "channels" ? accountMeant(key, value) : undefined;
+  if (account !== undefined) {
+    problems.push(problemSentence("account_name", { name: key, near: account }));
+    return;
+  }
   const near = suggest(key, where === "channels" ? [...known, ...absentChannels] : known) ?? elsewhere(key);
   const unknown = { key: [...path, key].join(".") };
+  if (near === undefined && where === "channels" && isObject(value)) {
+    problems.push(problemSentence("no_platform", { name: key }));
+    return;
+  }
   problems.push(
     near === undefined
       ? problemSentence("unknown_ignored", unknown)

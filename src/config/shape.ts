@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { isAccountName, schemaOf } from "../channels/platforms.js";
+import { plain } from "../util/text/suggest.js";
 import { configSchema } from "./schema.js";
 
 /** The keys that may be at a path of the config; undefined where names are free or nothing may be nested. */
@@ -10,14 +12,25 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] | undefi
 /** What may be at a path of the config; undefined where nothing may. `isBare`: below defaults and conversions. */
 export function schemaAt(path: readonly PropertyKey[], isBare = true): unknown {
   let schema: unknown = configSchema;
-  for (const key of path) {
+  for (const [depth, key] of path.entries()) {
     const inner = unwrapped(schema);
-    if (inner instanceof z.ZodObject) schema = inner.shape[String(key)];
+    if (inner instanceof z.ZodObject)
+      schema = inner.shape[String(key)] ?? (isChannels(path.slice(0, depth)) ? schemaOf(String(key)) : undefined);
     else if (inner instanceof z.ZodRecord) schema = inner.valueType;
     else if (inner instanceof z.ZodArray) schema = inner.element;
     else return undefined;
   }
   return isBare ? unwrapped(schema) : schema;
+}
+
+/** A key at a path as the config spells it; undefined where it has no such key. Names of further accounts count as spelled. */
+export function keyAt(path: readonly PropertyKey[], key: string): string | undefined {
+  if (isChannels(path) && isAccountName(key)) return key;
+  return keysAt(path)?.find((each) => plain(each) === plain(key));
+}
+
+function isChannels(path: readonly PropertyKey[]): boolean {
+  return path.length === 1 && path[0] === "channels";
 }
 
 /** Every key that holds a value, as `a.b`, with `*` for free names and `[]` for the entries of a list. */

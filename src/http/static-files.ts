@@ -3,10 +3,15 @@ import { realpath, stat } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
 import { RequestError } from "../errors.js";
 import { contentTypeOf } from "../util/files/content-types.js";
 import { pagePermissions, pagePolicy } from "./security-headers.js";
 import type { Target } from "./target.js";
+
+/** What is smaller fits into one packet. */
+const leastToShrink = 1000;
+const isText = /^text\/|json|xml|javascript/;
 
 const notBuilt = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>maxclaw</title></head>
@@ -65,8 +70,12 @@ async function sendFile(
   immutable: boolean,
 ): Promise<void> {
   const { size, mtimeMs } = await stat(path);
+  const type = contentTypeOf(extname(path));
+  const canShrink = size >= leastToShrink && isText.test(type);
+  const shrinks = canShrink && takesGzip(request.headers["accept-encoding"]);
   setPageHeaders(response);
-  const etag = `"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}"`;
+  if (canShrink) response.appendHeader("Vary", "Accept-Encoding");
+  const etag = `"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}${shrinks ? "-gzip" : ""}"`;
   response.setHeader("ETag", etag);
   response.setHeader("Cache-Control", immutable ? "public, max-age=31536000, immutable" : "no-cache");
   const known = request.headers["if-none-match"]?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
@@ -74,13 +83,22 @@ async function sendFile(
     response.writeHead(304).end();
     return;
   }
-  response.writeHead(200, { "Content-Type": contentTypeOf(extname(path)), "Content-Length": size });
+  const length = shrinks ? { "Content-Encoding": "gzip" } : { "Content-Length": size };
+  response.writeHead(200, { "Content-Type": type, ...length });
   if (request.method === "HEAD") {
     response.end();
     return;
   }
   // A reader that goes away is not a fault of ours.
-  await pipeline(createReadStream(path), response).catch(() => response.destroy());
+  const sending = shrinks
+    ? pipeline(createReadStream(path), createGzip(), response)
+    : pipeline(createReadStream(path), response);
+  await sending.catch(() => response.destroy());
+}
+
+/** `gzip;q=0` refuses it. */
+function takesGzip(accepted: string | readonly string[] | undefined): boolean {
+  return /(?:^|,)\s*(?:gzip|\*)\s*(?:$|,|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/i.test(String(accepted ?? ""));
 }
 
 function notFound(path: string): RequestError {

@@ -10,9 +10,15 @@ function isReachable(channel: string): boolean {
 
 /**
  * The jobs of nanobot and OpenClaw, which are alike, as the Go maxclaw wrote its own: what the next start of the gateway
- * takes over. Those that will never run again are told.
+ * takes over. Those that will never run again are told. `accounts`: our names by `channel:account`, as they are called there.
  */
-export function toGoJobs(stored: JsonObject, file: string, now: number, problems: Problem[]): JsonObject {
+export function toGoJobs(
+  stored: JsonObject,
+  file: string,
+  now: number,
+  problems: Problem[],
+  accounts: ReadonlyMap<string, string> = new Map(),
+): JsonObject {
   const jobs: [string, JsonObject][] = [];
   const entries = Array.isArray(stored.jobs) ? stored.jobs : Object.values(objectAt(stored, "jobs"));
   for (const [index, entry] of entries.entries()) {
@@ -30,6 +36,7 @@ export function toGoJobs(stored: JsonObject, file: string, now: number, problems
     }
     const theirs = firstText(entry, ["delivery", "channel"], ["payload", "channel"], ["payload", "originChannel"]);
     const channel = theirs === undefined ? undefined : ownNameOf(theirs);
+    const account = accounts.get(`${theirs}:${textAt(entry, "delivery", "accountId") ?? ""}`);
     const to = firstText(entry, ["delivery", "to"], ["payload", "to"], ["payload", "originChatId"]);
     const canAnswer = channel !== undefined && isReachable(channel) && to !== undefined;
     const chat = canAnswer ? chatIn(channel, to, firstText(entry, ["sessionKey"], ["payload", "sessionKey"])) : {};
@@ -43,7 +50,7 @@ export function toGoJobs(stored: JsonObject, file: string, now: number, problems
       {
         name: textAt(entry, "name"),
         schedule,
-        payload: { message, ...(canAnswer ? { channels: [channel], ...chat } : {}) },
+        payload: { message, ...(canAnswer ? { channels: [account ?? channel], ...chat } : {}) },
         enabled: at(entry, "enabled") !== false,
       },
     ]);

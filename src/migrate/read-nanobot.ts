@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { importsOf } from "../channels/platforms.js";
+import { importsOf, ownNameOf } from "../channels/platforms.js";
+import { accountsOn } from "../config/faults/account-name.js";
 import { messageOf } from "../errors.js";
 import { toGoJobs } from "./jobs.js";
 import { isObject, type JsonObject } from "./openclaw/json5.js";
@@ -37,7 +38,9 @@ export async function readNanobot(folder: string, homedir: string, now: number):
   const named = textAt(config, "agents", "defaults", "workspace");
   const workspace = await findWorkspace(folder, { named, usual: [".nanobot"], homedir });
   const channels = Object.entries(objectAt(config, "channels")).flatMap(([name, section]) =>
-    isObject(section) ? (channelSetting(name, toChannel(name, section, problems), problems) ?? []) : [],
+    (isObject(section) ? botsOf(name, section) : []).flatMap(
+      (bot) => channelSetting(name, toChannel(name, bot.section, problems), problems, bot.name) ?? [],
+    ),
   );
   const providers = providerSettings(objectAt(config, "providers"), problems);
   let jobs = {};
@@ -60,16 +63,32 @@ export async function readNanobot(folder: string, homedir: string, now: number):
   };
 }
 
-/** A channel with our keys; of several bots the first one that is on. */
-function toChannel(name: string, { instances, ...stored }: JsonObject, problems: Problem[]): JsonObject {
+/** The bots of a channel, as they are called here. The first one that is on has the channel's name. */
+function botsOf(
+  name: string,
+  { instances, ...stored }: JsonObject,
+): readonly { readonly name: string; readonly section: JsonObject }[] {
   const bots = Array.isArray(instances) ? instances.filter(isObject) : [];
-  const bot = bots.find(({ enabled }) => enabled !== false) ?? bots[0];
-  if (bots.length > 1)
-    problems.push({
-      what: `channels.${name}.instances`,
-      why: `maxclaw has one account of a channel: ${textAt(bot, "name") ?? "the first"} is imported`,
-    });
-  const section: JsonObject = { ...stored, ...bot, ...(bot === undefined ? {} : { enabled: stored.enabled }) };
+  const first = bots.find(({ enabled }) => enabled !== false) ?? bots[0];
+  if (first === undefined) return [{ name: ownNameOf(name), section: stored }];
+  const sectionOf = (bot: JsonObject): JsonObject => ({
+    ...stored,
+    ...bot,
+    enabled: bot.enabled === false && bot !== first ? false : stored.enabled,
+  });
+  const others = bots.filter((bot) => bot !== first);
+  const names = accountsOn(
+    ownNameOf(name),
+    others.map((bot) => textAt(bot, "name") ?? ""),
+  );
+  return [
+    { name: ownNameOf(name), section: sectionOf(first) },
+    ...others.map((bot, place) => ({ name: names[place] ?? "", section: sectionOf(bot) })),
+  ];
+}
+
+/** A channel with our keys. */
+function toChannel(name: string, section: JsonObject, problems: Problem[]): JsonObject {
   const dm = at(section, "dm", "allowFrom");
   const own = Array.isArray(section.allowFrom) ? section.allowFrom : [];
   const people = own.length === 0 && Array.isArray(dm) && dm.length > 0 ? { allowFrom: dm } : {};

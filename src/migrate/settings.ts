@@ -10,10 +10,14 @@ const providerKeys = ["apiKey", "apiBase", "apiFormat", "models", "headers", "ti
 export const serverKeys = ["command", "args", "env", "cwd", "url", "headers", "type", "enabled", "disabled"];
 const defaultKeys = ["model", "fallbacks", "maxTokens", "temperature", "maxToolIterations", "timezone"];
 
-/** A channel's section with our keys. Undefined where it holds nothing that lets it connect, or is none of ours. */
-export function channelSetting(theirs: string, section: JsonObject, problems: Problem[]): FoundSetting | undefined {
-  const name = ownNameOf(theirs);
-  const imports = importsOf(name);
+/** A channel's section with our keys. `name`: as it is called here. Undefined where it holds nothing that lets it connect, or is none of ours. */
+export function channelSetting(
+  theirs: string,
+  section: JsonObject,
+  problems: Problem[],
+  name = ownNameOf(theirs),
+): FoundSetting | undefined {
+  const imports = importsOf(ownNameOf(theirs));
   if (imports === undefined) {
     const isUsed = section.enabled !== false && (section.enabled === true || hasText(section));
     if (isUsed && (absentChannels.includes(name) || section.enabled === true))

@@ -1,5 +1,5 @@
 import type { Channel, OwnChannelContext, PublishOutcome, ReceivedMessage } from "../channels/channel.js";
-import { canListen, openPlatform, type PlatformName, tryPlatform } from "../channels/platforms.js";
+import { canListen, openPlatform, tryPlatform } from "../channels/platforms.js";
 import type { LoadedConfig } from "../config/load.js";
 import { ChannelError, messageOf } from "../errors.js";
 import { silentLog } from "../log.js";
@@ -17,12 +17,12 @@ export interface Person {
 
 /** One channel before any gateway runs it: tries its login, finds out who its owner is, and says hello to them. */
 export class FirstContact {
-  readonly #name: PlatformName;
+  readonly #name: string;
   readonly #loaded: LoadedConfig;
   readonly #home: string;
 
   /** `loaded` is the config as it is going to be. */
-  constructor(name: PlatformName, loaded: LoadedConfig, home: string) {
+  constructor(name: string, loaded: LoadedConfig, home: string) {
     this.#name = name;
     this.#loaded = loaded;
     this.#home = home;

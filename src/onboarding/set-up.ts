@@ -1,34 +1,42 @@
 import type { SetUp, SetUpField } from "../channels/platform.js";
-import { isPlatformName, type PlatformName, platformNames, setUpOf, titleOf } from "../channels/platforms.js";
+import { isAccountName, platformNames, platformOf, setUpOf, titleOf } from "../channels/platforms.js";
 
 /** Channels that are set up by asking. */
-export const offeredChannels: readonly PlatformName[] = platformNames.filter((name) => setUpOf(name) !== undefined);
+export const offeredChannels: readonly string[] = platformNames.filter((name) => setUpOf(name) !== undefined);
 
-export type OfferedChannel = PlatformName;
+/** It is set up by asking: a platform, or a further account there such as `slack-acme`. */
+export function isOffered(name: string): boolean {
+  return setUpOf(name) !== undefined;
+}
 
-/** The name of a channel that is set up by asking. */
-export function offeredChannel(name: string): PlatformName | undefined {
-  return offeredChannels.find((each) => each === name);
+/** The further accounts that are in the sections of a config. */
+export function accountsIn(channels: unknown): readonly string[] {
+  return Object.keys(Object(channels)).filter(isAccountName);
+}
+
+/** Of a channel: itself, or what a further account is on. */
+export function platformIn(name: string): string | undefined {
+  return platformOf(name);
 }
 
 /** How a person there is named; undefined for what is not a channel. */
 export function personOf(name: string): SetUp["person"] | undefined {
-  return isPlatformName(name) ? setUpOf(name)?.person : undefined;
+  return setUpOf(name)?.person;
 }
 
 /** What the terminal asks about a channel. */
-export function askedFields(name: PlatformName): readonly SetUpField[] {
+export function askedFields(name: string): readonly SetUpField[] {
   return (setUpOf(name)?.fields ?? []).filter(({ isMore }) => isMore !== true);
 }
 
-/** The name is that of a platform, or begins keys that are not a platform's. */
+/** The name is that of a platform or of an account there, or begins keys that are not a platform's. */
 export function isReservedChannel(name: string): boolean {
-  return isPlatformName(name) || ["webui", "cli", "system", "cron"].includes(name);
+  return platformOf(name) !== undefined || ["webui", "cli", "system", "cron"].includes(name);
 }
 
 /** As its makers spell it. */
-export function titleIn(name: PlatformName): string {
-  return titleOf(name).en;
+export function titleIn(name: string): string {
+  return titleOf(name)?.en ?? name;
 }
 
 /** What was typed, as keys of the section with their values. */

@@ -23,9 +23,9 @@ export interface AudienceOptions {
   /** `channel:sender`, those that can match only. */
   readonly owners: readonly string[];
   /** Channels on which somebody else than owners may read. The sessions of all others are read by clients alone. */
-  readonly platforms: ReadonlySet<string>;
-  /** Platforms whose chat ids hold no colon, so that a thread can be told from its chat. */
-  readonly plainIds: ReadonlySet<string>;
+  readonly platforms: Pick<ReadonlySet<string>, "has">;
+  /** Those of them whose chat ids hold no colon, so that a thread can be told from its chat. */
+  readonly plainIds: Pick<ReadonlySet<string>, "has">;
   /** Where the job speaks that has this session of its own; undefined when nobody knows. */
   readonly chatOfJob: (sessionKey: string) => Heard | undefined;
 }

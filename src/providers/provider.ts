@@ -34,8 +34,8 @@ export interface ModelRequest {
   readonly thinking?: Thinking | undefined;
   /** Called with the running totals whenever the stream names some: an answer that is cut has no `end` to tell them. */
   readonly onUsage?: ((named: NamedUsage) => void) | undefined;
-  /** Called with the whole body of each HTTP request, just before it leaves. */
-  readonly onSend?: ((body: string) => void) | undefined;
+  /** Called with the whole body of each HTTP request when it is on its way. */
+  readonly onSend?: ((body: Uint8Array) => void) | undefined;
 }
 
 /** What a model's answer is made of, in the order of arrival. The last one is `end`. */

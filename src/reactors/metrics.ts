@@ -106,7 +106,6 @@ export function createMetricsReactor(read?: () => GatewayReadings, now: () => nu
   return {
     name: "metrics",
     start(bus) {
-      ofProcess.start();
       undo = [...listen(bus), ...lags.listen(bus), () => ofProcess[Symbol.dispose]()];
     },
     stop() {

@@ -1,20 +1,19 @@
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { readFamily } from "./prometheus.js";
 
-/** The process looks at the time this often: seldom enough for a small machine that has nothing to do. */
+/** The process looks at the time this often while somebody collects the metrics. */
 const resolutionMs = 50;
+/** Nobody has asked for so long: the machine is left to sleep. */
+const forgottenMs = 10 * 60_000;
 const perSecond = 1e9;
 
 /**
  * What the process uses, under the names that other programs on Node give it, so that the same dashboards fit. The delay of
- * the event loop is that since the last time somebody asked.
+ * the event loop is that since the last time somebody asked, and is measured only while somebody does: it wakes the processor twenty times a second.
  */
 export class ProcessMetrics implements Disposable {
   readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs });
-
-  start(): void {
-    this.#delay.enable();
-  }
+  #forgetting: NodeJS.Timeout | undefined;
 
   text(): string {
     const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
@@ -38,6 +37,7 @@ export class ProcessMetrics implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    clearTimeout(this.#forgetting);
     this.#delay.disable();
   }
 
@@ -53,6 +53,9 @@ export class ProcessMetrics implements Disposable {
       max: isEmpty ? 0 : seconds(delay.max),
     };
     delay.reset();
+    delay.enable();
+    clearTimeout(this.#forgetting);
+    this.#forgetting = setTimeout(() => delay.disable(), forgottenMs).unref();
     return read;
   }
 }

@@ -1,6 +1,7 @@
 import type { Client, SearchHit } from "../client/client.js";
 import type { GatewayEvent } from "../events/event.js";
 import { Conversation } from "./chat/conversation.js";
+import { loadDrawing } from "./chat/markdown/answer.js";
 import { loadChoices } from "./commands/choices.js";
 import { loadOwnWords, sentenceOf } from "./failures/said.js";
 import { writeDown } from "./files/write-down.js";
@@ -96,7 +97,11 @@ class App {
     const onFailure = (error: unknown): void => this.#failed(error);
     this.#kept = kept;
     this.#http = createGatewayHttp(this.#api);
-    this.#devices = new DeviceButtons(this.#api, { onSignedOut: () => this.#leaving.begin(), onFailure });
+    this.#devices = new DeviceButtons(this.#api, {
+      onSignedOut: () => this.#leaving.begin(),
+      hasUnsent: () => !this.#outbox.isEmpty || !this.#keptDrafts.isEmpty,
+      onFailure,
+    });
     this.#connection = new Connection(this.#http, store, {
       onOpen: (client) => this.#onOpen(client),
       onUnauthorized: onFailure,
@@ -164,6 +169,7 @@ class App {
   /** Looks who answers, then connects. Also the way back in for who has just signed in. */
   async start(): Promise<void> {
     this.#connection.close();
+    const drawing = loadDrawing();
     try {
       await Promise.all([this.#connection.readStatus(), loadOwnWords()]);
       this.#devices.refresh();
@@ -175,6 +181,7 @@ class App {
       }
       // Not there yet: the connection goes on trying.
     }
+    await drawing;
     const place = this.#way.place ?? { kind: "chat", key: this.#chat.freshKey() };
     this.#connection.open();
     this.#way.settle(place);

@@ -6,7 +6,7 @@ import { build, defineConfig, type Plugin } from "vite";
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const outDir = here("../../dist/web");
 /** What is fetched after the start, and has to be there without the gateway. */
-const isForOffline = /\/web\/(?:panes|failures)\//;
+const isForOffline = /\/web\/(?:panes|failures)\/|\/web\/chat\/markdown\/view\.ts$/;
 
 /**
  * Builds the page's worker, which has to be one file at the top of the page. It learns which files the page needs to open,
@@ -27,7 +27,7 @@ function pageWorker(): Plugin {
       for (const file of Object.values(bundle)) {
         // The database of the browser is read at each start.
         const isDatabase = file.type === "chunk" && file.moduleIds.some((id) => id.includes("/idb/"));
-        // A page beside the chats opens without the gateway, too, and what failed is said.
+        // Chats, and a page beside them, open without the gateway, too, and what failed is said.
         const isOpened = file.type === "chunk" && file.isDynamicEntry && isForOffline.test(file.facadeModuleId ?? "");
         if (file.type === "chunk" && (file.isEntry || isDatabase || isOpened)) add(file.fileName);
       }

@@ -140,6 +140,25 @@ test("a database that stands still for a while loses nobody's work and moves no 
   for (const { stop } of consumers) await stop();
 });
 
+test("a message that a node was about to store when it stood still is stored once it goes on, and nobody is told of a fault", async () => {
+  const claimMs = 400;
+  // Twice as long as the database waits for the next word in a transaction.
+  const still = new Int32Array(new SharedArrayBuffer(4));
+  let stops = 0;
+  const onBoundary = (name: string): void => {
+    if (name === "accept:before-sync" && stops++ === 0) Atomics.wait(still, 0, 0, claimMs);
+  };
+  await using node = await disposable(openNode(url(), "late", { timing: { ...timing, claimMs }, onBoundary }));
+  const { status } = await node.engine.accept(inbound("first"), { events: [queued("first")] });
+  assert.deepEqual([status, stops], ["accepted", 2]);
+  const waiting = await node.engine.waiting("inbound", sessionOf);
+  assert.deepEqual(
+    waiting.map(({ id }) => id),
+    ["first"],
+  );
+  await until("it is published once", () => node.published.length === 1);
+});
+
 test("a node that cannot renew its claims ends its turns by its own clock, and what nobody took goes on", async () => {
   await using node = await disposable(openNode(url(), "lapse", { timing: { ...timing, claimMs: 1500 } }));
   const begun = gate();

@@ -54,6 +54,7 @@ export const documents = "documents";
 
 export const mustList = true;
 
-function schemaOf(root: string): string {
+/** Of the world in this folder. */
+export function schemaOf(root: string): string {
   return `sweep_${createHash("sha256").update(root).digest("hex").slice(0, 16)}`;
 }

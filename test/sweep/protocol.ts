@@ -21,6 +21,15 @@ export interface Look {
   readonly outOfOrder: readonly string[];
 }
 
+/** What a process still has to do, as it knows it. */
+export interface WorkLeft {
+  readonly parked: number;
+  /** Sub-agents that have not ended. */
+  readonly tasks: number;
+  readonly inbound: number;
+  readonly outbound: number;
+}
+
 export interface LookAtChat {
   readonly key: string;
   /** All of them, read in pages. */
@@ -62,6 +71,7 @@ export type Order =
   | { readonly order: "goOn" }
   | { readonly id: number; readonly order: "kill"; readonly kill: Kill }
   | { readonly id: number; readonly order: "look" }
+  /** Answered with {@link WorkLeft}. */
   | { readonly id: number; readonly order: "work" }
   /** How often each point was passed since the last kill order. */
   | { readonly id: number; readonly order: "passings" }

@@ -265,8 +265,9 @@ export class Sweep implements AsyncDisposable {
     try {
       await job();
     } catch (error) {
-      const log = this.#world.log().split("\n").slice(-20).join("\n");
-      throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}\n${log}`, { cause: error });
+      const log = this.#world.log().split("\n").slice(-20);
+      const state = [...this.#world.unanswered(), ...log].join("\n");
+      throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}\n${state}`, { cause: error });
     }
   }
 }

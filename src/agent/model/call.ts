@@ -38,8 +38,8 @@ export type Answer =
 export interface ModelCall {
   readonly chain: ModelChain;
   readonly request: (model: ChosenModel) => ModelRequest;
-  /** Gets the body of each request as it leaves. */
-  readonly onSend?: ((model: ChosenModel, body: string) => void) | undefined;
+  /** Gets the body of each request when it is on its way. */
+  readonly onSend?: ((model: ChosenModel, body: Uint8Array) => void) | undefined;
   readonly iteration: number;
   /** Attempts at each model. */
   readonly maxAttempts: number;

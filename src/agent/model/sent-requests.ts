@@ -8,7 +8,7 @@ export interface SentRequest {
   /** As people write it in the config. */
   readonly model: string;
   /** The whole body of the HTTP request. The key is in a header, which is not kept. */
-  readonly body: string;
+  readonly body: Uint8Array;
 }
 
 /** One that is kept. */
@@ -55,11 +55,11 @@ export class SentRequests {
   }
 
   keep({ body, ...request }: SentRequest): void {
-    const length = Buffer.byteLength(body);
+    const { length } = body;
     if (length > this.#roomBytes) return;
     const at = this.#makeRoom(length);
     const content = this.#bytes({ at, length });
-    content.write(body);
+    content.set(body);
     const like = this.#likeEarlier(request.sessionKey, content);
     if (like !== undefined) content.copyWithin(0, like.head, length - like.tail);
     const own = like === undefined ? length : length - like.head - like.tail;

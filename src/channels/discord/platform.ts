@@ -63,6 +63,10 @@ export const discordPlatform: Platform<DiscordSection> = {
     return data.username;
   },
 
+  checkup: {
+    unshared: ({ token }) => ({ token }),
+  },
+
   setUp: discordSetUp,
 
   imports: discordImports,

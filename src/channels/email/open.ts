@@ -11,7 +11,8 @@ import type { EmailSection } from "./section.js";
 const unverified = statusSentence("senders_unchecked", { name: "email" });
 
 /** The mailbox of the config, or a sentence for what it lacks. */
-export async function openEmail(config: EmailSection, { home, context, log }: PlatformScope): Promise<OpenedPlatform> {
+export async function openEmail(config: EmailSection, scope: PlatformScope): Promise<OpenedPlatform> {
+  const { home, context, log } = scope;
   // Anyone who reads the gateway's log later must see that senders were not checked.
   const noted = config.verifySender === "off" ? [{ key: "channels.email.verifySender", to: "off" }] : [];
   const found = toOptions(config, home, log);
@@ -24,14 +25,14 @@ export async function openEmail(config: EmailSection, { home, context, log }: Pl
   const { login, ...options } = found;
   const problems = config.verifySender === "off" ? [unverified] : [];
   for (const problem of problems) log.warn(problem);
-  const tokens = login === undefined ? undefined : createTokens(login, join(home, "email-auth.json"));
+  const tokens = login === undefined ? undefined : createTokens(login, tokensFile(scope));
   return { channel: createEmailChannel(withTokens(options, tokens), context), problems, noted };
 }
 
 /** Logs in at the mailbox's server once. Resolves with the address that people write to. @throws {ChannelError} */
 export async function logIn(
   config: EmailSection,
-  scope: Pick<PlatformScope, "home" | "log">,
+  scope: Pick<PlatformScope, "account" | "home" | "log">,
   signal: AbortSignal,
 ): Promise<string> {
   const found = toOptions(config, scope.home, scope.log);
@@ -39,10 +40,14 @@ export async function logIn(
   const { openImap } = await import("./receiving/imap.js");
   const { login, ...options } = found;
   const { createTokens } = await import("./auth/tokens.js");
-  const tokens = login === undefined ? undefined : createTokens(login, join(scope.home, "email-auth.json"));
+  const tokens = login === undefined ? undefined : createTokens(login, tokensFile(scope));
   using connection = await openImap(withTokens(options, tokens), signal);
   await connection.command((client) => client.noop());
   return found.fromAddress;
+}
+
+function tokensFile({ account = "email", home }: Pick<PlatformScope, "account" | "home">): string {
+  return join(home, `${account}-auth.json`);
 }
 
 function withTokens(options: EmailOptions, tokens: Tokens | undefined): EmailOptions {

@@ -30,6 +30,9 @@ export const emailPlatform: Platform<EmailSection> = {
   },
 
   checkup: {
+    unshared: ({ imapUsername, imapHost, imapMailbox }) => ({
+      imapUsername: imapUsername && `${imapUsername}@${imapHost}/${imapMailbox}`.toLowerCase(),
+    }),
     risks: ({ verifySender }) =>
       verifySender === "off"
         ? [

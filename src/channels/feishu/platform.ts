@@ -48,6 +48,7 @@ export const feishuPlatform: Platform<FeishuSection> = {
   },
 
   checkup: {
+    unshared: ({ appId }) => ({ appId }),
     listensOn(section) {
       const where = section.listenAddr === undefined ? undefined : parseListenAddr(section.listenAddr);
       return isByWebhook(section) && where !== undefined ? { key: "listenAddr", ...where } : undefined;

@@ -49,6 +49,10 @@ export const matrixPlatform: Platform<MatrixSection> = {
   },
 
   checkup: {
+    unshared: ({ homeserver, accessToken, userId }) => ({
+      accessToken,
+      userId: userId && `${userId} at ${homeserver}`,
+    }),
     risks: (section) => [
       ...strangeIds(section).map((id) => ({
         about: "people" as const,

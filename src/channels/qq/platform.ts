@@ -38,6 +38,7 @@ export const qqPlatform: Platform<QqSection> = {
   },
 
   checkup: {
+    unshared: (section) => ({ appId: credentialsOf(section)?.appId }),
     listensOn({ receiveBy, listenAddr }) {
       const where = listenAddr === undefined ? undefined : parseListenAddr(listenAddr);
       return receiveBy === "webhook" && where !== undefined ? { key: "listenAddr", ...where } : undefined;

@@ -28,6 +28,10 @@ export const slackPlatform: Platform<SlackSection> = {
     return await logIn({ botToken, appToken, apiRoot }, signal);
   },
 
+  checkup: {
+    unshared: ({ botToken, appToken }) => ({ botToken, appToken }),
+  },
+
   setUp: slackSetUp,
 
   imports: slackImports,

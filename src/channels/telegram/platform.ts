@@ -40,6 +40,7 @@ export const telegramPlatform: Platform<TelegramSection> = {
   },
 
   checkup: {
+    unshared: ({ token, webhook }) => ({ token, "webhook.url": webhook.url }),
     listensOn: ({ webhook: { url, host, port } }) =>
       url === undefined ? undefined : { key: "webhook.port", host, port },
   },

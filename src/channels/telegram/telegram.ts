@@ -105,12 +105,13 @@ class TelegramChannel implements Channel {
     const receiving = new Receiving({
       intake: new Intake(about, signal),
       albums: new Albums(albumMs, connected),
+      parking,
       bot,
       toFile: (file) => account.toFile(file),
       takePress: (press) => this.#takePress(press, signal),
       log,
     });
-    receiving.restore(parking.load());
+    receiving.restore();
     return receiving;
   }
 

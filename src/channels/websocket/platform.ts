@@ -27,6 +27,8 @@ export const websocketPlatform: Platform<WebSocketSection> = {
   },
 
   checkup: {
+    // Its address is looked after with those of all channels.
+    unshared: () => ({}),
     listensOn: ({ host, port }) => ({ key: "port", host, port }),
     // With a token, anyone is who has it.
     openToAll: ({ token }) => (token === undefined ? "warn" : undefined),

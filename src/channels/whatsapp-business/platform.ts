@@ -55,7 +55,10 @@ export const whatsappBusinessPlatform: Platform<WhatsAppBusinessSection> = {
     return await new Graph({ phoneNumberId, accessToken, appSecret, apiRoot }).look(signal);
   },
 
-  checkup: { listensOn: ({ listenAddr }) => placeOf(listenAddr) },
+  checkup: {
+    unshared: ({ phoneNumberId }) => ({ phoneNumberId }),
+    listensOn: ({ listenAddr }) => placeOf(listenAddr),
+  },
 
   // What people write comes to an address that only the gateway has.
   setUp: { ...whatsappBusinessSetUp, canListen: () => false },

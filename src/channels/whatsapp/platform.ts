@@ -37,6 +37,10 @@ export const whatsappPlatform: Platform<WhatsAppSection> = {
     );
   },
 
+  checkup: {
+    unshared: ({ bridgeUrl }) => ({ bridgeUrl }),
+  },
+
   setUp: whatsappSetUp,
 
   imports: whatsappImports,

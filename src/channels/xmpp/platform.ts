@@ -1,5 +1,6 @@
 import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { Platform } from "../platform.js";
+import { jidIn } from "./jid.js";
 import { type XmppSection, xmpp, xmppLabels, xmppMeanings } from "./section.js";
 import { xmppImports, xmppSetUp } from "./set-up.js";
 
@@ -25,6 +26,10 @@ export const xmppPlatform: Platform<XmppSection> = {
   async logIn({ jid = "", password = "", service }, _scope, signal) {
     const { tryLogin } = await import("./try-login.js");
     return await tryLogin({ jid, password, service }, signal);
+  },
+
+  checkup: {
+    unshared: ({ jid }) => ({ jid: jid && jidIn(jid) }),
   },
 
   setUp: xmppSetUp,

@@ -17,7 +17,10 @@ export async function createChannel(name: string, below: string): Promise<readon
   if (!/^[a-z][a-z0-9-]{0,39}$/.test(name) || name.endsWith("-"))
     throw new CommandError(`"${name}" is not a name for a channel. Use a-z, 0-9 and -.`, exitCodes.usage);
   if (isReservedChannel(name))
-    throw new CommandError(`There is a channel ${name} already. Choose another name.`, exitCodes.usage);
+    throw new CommandError(
+      `There is a channel ${name} already, or an account can have this name. Choose another name.`,
+      exitCodes.usage,
+    );
   const folder = resolve(below, name);
   try {
     await mkdir(folder);

@@ -1,9 +1,9 @@
 import { ChannelError, messageOf } from "../../errors.js";
 import { FirstContact } from "../../onboarding/first-contact.js";
-import { type OfferedChannel, offeredChannel, offeredChannels, titleIn } from "../../onboarding/set-up.js";
+import { accountsIn, offeredChannels, titleIn } from "../../onboarding/set-up.js";
 import { CommandError } from "../exit.js";
 import { askFields, isTokenAlone, setFields } from "./fields-step.js";
-import { askMailbox, lacksOfMailbox, setMailbox } from "./mailbox.js";
+import { askMailbox, isMailbox, lacksOfMailbox, setMailbox } from "./mailbox.js";
 import { findOwner } from "./owner-step.js";
 import type { Choice } from "./prompts.js";
 import { report, type Setup } from "./setup.js";
@@ -11,7 +11,7 @@ import { report, type Setup } from "./setup.js";
 /** Where people write, with a login that was tried, and who its owner is. Resolves with what was set up; undefined: nothing. */
 export async function setUpChannel(setup: Setup): Promise<string | undefined> {
   const { channel } = setup.flags;
-  const name = channel === undefined ? await chosenChannel(setup) : offeredChannel(channel);
+  const name = channel === undefined ? await chosenChannel(setup) : channel;
   if (name === undefined || name === "none") return undefined;
   setup.draft.set(["channels", name, "enabled"], true);
   await setLogin(setup, name);
@@ -22,16 +22,17 @@ export async function setUpChannel(setup: Setup): Promise<string | undefined> {
   return owner === undefined ? found : `${found} with ${name}:${owner} as an owner`;
 }
 
-async function chosenChannel(setup: Setup): Promise<OfferedChannel | "none" | undefined> {
+async function chosenChannel(setup: Setup): Promise<string | undefined> {
   const { prompts, draft } = setup;
   if (prompts === undefined) return undefined;
   const isOn = (name: string): boolean => draft.get(["channels", name, "enabled"]) === true;
-  const on = offeredChannels.filter(isOn).map((name) => titleIn(name));
-  const none: Choice<OfferedChannel | "none"> = {
+  const names = [...offeredChannels, ...accountsIn(draft.get(["channels"]))];
+  const on = names.filter(isOn).map((name) => titleIn(name));
+  const none: Choice<string> = {
     value: "none",
     label: on.length === 0 ? "None: the page and the terminal are enough" : `As it is: ${on.join(", ")}`,
   };
-  const offered = offeredChannels.map((value): Choice<OfferedChannel | "none"> => {
+  const offered = names.map((value): Choice<string> => {
     const hint = isOn(value) ? { hint: "is on" } : {};
     return { value, label: titleIn(value), ...hint };
   });
@@ -40,26 +41,26 @@ async function chosenChannel(setup: Setup): Promise<OfferedChannel | "none" | un
 }
 
 /** What is there stays, unless somebody types another one. */
-async function setLogin(setup: Setup, name: OfferedChannel): Promise<void> {
-  if (name === "email") await setMailbox(setup);
+async function setLogin(setup: Setup, name: string): Promise<void> {
+  if (isMailbox(name)) await setMailbox(setup, name);
   else await setFields(setup, name);
 }
 
-async function askLogin(setup: Setup, name: OfferedChannel): Promise<void> {
-  if (name === "email") await askMailbox(setup);
+async function askLogin(setup: Setup, name: string): Promise<void> {
+  if (isMailbox(name)) await askMailbox(setup, name);
   else await askFields(setup, name);
 }
 
 /** Logs in at once, and asks again until it works. @throws {CommandError} nobody can be asked */
 async function triedLogin(
   setup: Setup,
-  name: OfferedChannel,
+  name: string,
 ): Promise<{ readonly name: string | undefined } | undefined | "left out"> {
   const { draft, prompts, signal } = setup;
   for (;;) {
     prompts?.say(`Logging in at ${titleIn(name)} …`);
     try {
-      const lacks = name === "email" ? lacksOfMailbox(setup) : undefined;
+      const lacks = isMailbox(name) ? lacksOfMailbox(setup, name) : undefined;
       if (lacks !== undefined) throw new Error(lacks);
       const account = await new FirstContact(name, await draft.preview(), draft.home).logIn(signal);
       report(setup, `${titleIn(name)} lets us in${account === undefined ? "" : ` as ${account}`}.`, "success");

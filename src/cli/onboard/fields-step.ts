@@ -1,10 +1,10 @@
 import type { SetUpField } from "../../channels/platform.js";
-import { askedFields, type OfferedChannel, settingsFor, titleIn } from "../../onboarding/set-up.js";
+import { askedFields, settingsFor, titleIn } from "../../onboarding/set-up.js";
 import { usage } from "./flags.js";
 import { type Setup, textAt } from "./setup.js";
 
 /** What is there stays, unless somebody says otherwise. @throws {CommandError} something lacks, and nobody can be asked */
-export async function setFields(setup: Setup, name: OfferedChannel): Promise<void> {
+export async function setFields(setup: Setup, name: string): Promise<void> {
   const { prompts, given } = setup;
   const fields = askedFields(name);
   const secret = fields.find(({ kind }) => kind === "secret");
@@ -24,7 +24,7 @@ export async function setFields(setup: Setup, name: OfferedChannel): Promise<voi
 }
 
 /** Asks for everything, and offers what is there. */
-export async function askFields(setup: Setup, name: OfferedChannel): Promise<void> {
+export async function askFields(setup: Setup, name: string): Promise<void> {
   for (const field of askedFields(name)) {
     const typed = await ask(setup, name, field);
     if (typed !== undefined && typed !== "") write(setup, name, field, typed);
@@ -32,12 +32,12 @@ export async function askFields(setup: Setup, name: OfferedChannel): Promise<voi
 }
 
 /** A token is all that it wants. */
-export function isTokenAlone(name: OfferedChannel): boolean {
+export function isTokenAlone(name: string): boolean {
   const [first, ...others] = askedFields(name);
   return first?.key === "token" && others.length === 0;
 }
 
-async function ask({ prompts, draft }: Setup, name: OfferedChannel, field: SetUpField): Promise<string | undefined> {
+async function ask({ prompts, draft }: Setup, name: string, field: SetUpField): Promise<string | undefined> {
   const { kind, label, asked = label.en, choices = [], isOptional } = field;
   const known = draft.get(["channels", name, field.key]);
   const problem = (typed: string): string | undefined =>
@@ -60,7 +60,7 @@ async function ask({ prompts, draft }: Setup, name: OfferedChannel, field: SetUp
 }
 
 /** `key=value`, or `key=${NAME}` for a variable. @throws {CommandError} the channel does not ask for this key */
-function setByFlag(setup: Setup, name: OfferedChannel, setting: string): void {
+function setByFlag(setup: Setup, name: string, setting: string): void {
   const at = setting.indexOf("=");
   const field = askedFields(name).find(({ key }) => key === setting.slice(0, at));
   if (at === -1 || field === undefined) {
@@ -72,16 +72,16 @@ function setByFlag(setup: Setup, name: OfferedChannel, setting: string): void {
   write(setup, name, field, setting.slice(at + 1));
 }
 
-function write({ draft }: Setup, name: OfferedChannel, field: SetUpField, typed: string): void {
+function write({ draft }: Setup, name: string, field: SetUpField, typed: string): void {
   for (const [key, value] of settingsFor(field, typed)) draft.set(["channels", name, ...key.split(".")], value);
 }
 
-function isSet(setup: Setup, name: OfferedChannel, { key, kind }: SetUpField): boolean {
+function isSet(setup: Setup, name: string, { key, kind }: SetUpField): boolean {
   const path = ["channels", name, ...key.split(".")];
   return kind === "consent" ? setup.draft.get(path) === true : kind === "choice" || textAt(setup, path) !== undefined;
 }
 
-function whatLacks(name: OfferedChannel, { key, label }: SetUpField, isSecret: boolean): string {
+function whatLacks(name: string, { key, label }: SetUpField, isSecret: boolean): string {
   if (isTokenAlone(name)) return `--channel ${name} needs its token: --token-env NAME or --token-stdin.`;
   const how = isSecret ? "--token-env NAME or --token-stdin" : `--set ${key}=…`;
   return `--channel ${name} needs more: ${label.en} (${how}).`;

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { offeredChannels, personOf } from "../../onboarding/set-up.js";
+import { isOffered, offeredChannels, personOf, platformIn } from "../../onboarding/set-up.js";
 import { CommandError, exitCodes } from "../exit.js";
 
 /** As they are typed. */
@@ -45,12 +45,13 @@ export function checkFlags(flags: OnboardFlags): void {
   if (keys.length > 1) throw usage("Give the key once: by --key-env, --key-stdin or --key.");
   if (tokens.length > 1) throw usage("Give the token once: by --token-env, --token-stdin or --token.");
   const isReal = channel !== undefined && channel !== "none";
-  if (isReal && !offeredChannels.some((name) => name === channel))
+  if (isReal && !isOffered(channel))
     throw usage(`There is no channel ${channel} to set up. There is: ${offeredChannels.join(", ")}, none.`);
   if (!isReal && (tokens.length > 0 || flags.owner !== undefined || flags.set !== undefined))
     throw usage("Whose token or owner is that? Name the channel with --channel.");
   const mail = [flags.address, flags.imap, flags.smtp, flags.consent].some((one) => one !== undefined);
-  if (mail && channel !== "email") throw usage("--address, --imap, --smtp and --consent go with --channel email.");
+  if (mail && platformIn(channel ?? "") !== "email")
+    throw usage("--address, --imap, --smtp and --consent go with --channel email.");
   if (isReal && flags.owner !== undefined) {
     const problem = problemOfOwner(channel, flags.owner);
     if (problem !== undefined) throw usage(`--owner: ${problem}`);

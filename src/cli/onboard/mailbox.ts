@@ -1,43 +1,47 @@
+import { platformIn } from "../../onboarding/set-up.js";
 import { problemOfOwner, usage } from "./flags.js";
 import { type Setup, textAt } from "./setup.js";
 
-const section = ["channels", "email"];
+/** It has questions of its own. */
+export function isMailbox(name: string): boolean {
+  return platformIn(name) === "email";
+}
 
 /** What is there stays, unless somebody says otherwise. @throws {CommandError} something lacks, and nobody can be asked */
-export async function setMailbox(setup: Setup): Promise<void> {
+export async function setMailbox(setup: Setup, name: string): Promise<void> {
   const { flags, given, prompts } = setup;
-  if (flags.address !== undefined) setAddress(setup, flags.address);
-  if (flags.imap !== undefined) setHost(setup, "imap", flags.imap);
-  if (flags.smtp !== undefined) setHost(setup, "smtp", flags.smtp);
-  if (given.token !== undefined) setPassword(setup, given.token);
-  if (flags.consent === true) setup.draft.set([...section, "consentGranted"], true);
-  const lacks = lacksOfMailbox(setup);
+  if (flags.address !== undefined) setAddress(setup, name, flags.address);
+  if (flags.imap !== undefined) setHost(setup, name, "imap", flags.imap);
+  if (flags.smtp !== undefined) setHost(setup, name, "smtp", flags.smtp);
+  if (given.token !== undefined) setPassword(setup, name, given.token);
+  if (flags.consent === true) setup.draft.set(["channels", name, "consentGranted"], true);
+  const lacks = lacksOfMailbox(setup, name);
   if (prompts === undefined) {
-    if (lacks !== undefined) throw usage(`--channel email needs more: ${lacks}`);
+    if (lacks !== undefined) throw usage(`--channel ${name} needs more: ${lacks}`);
     return;
   }
-  if (lacks !== undefined || !(await prompts.confirm("Keep the mailbox that is there?"))) await askMailbox(setup);
+  if (lacks !== undefined || !(await prompts.confirm("Keep the mailbox that is there?"))) await askMailbox(setup, name);
 }
 
 /** The first thing that it cannot do without, with its flag. */
-export function lacksOfMailbox(setup: Setup): string | undefined {
-  const has = (key: string): boolean => textAt(setup, [...section, key]) !== undefined;
+export function lacksOfMailbox(setup: Setup, name: string): string | undefined {
+  const has = (key: string): boolean => textAt(setup, ["channels", name, key]) !== undefined;
   if (!has("imapUsername")) return "the address of the mailbox (--address).";
   if (!has("imapHost")) return "the server that it is read from (--imap).";
   if (!has("smtpHost")) return "the server that it sends through (--smtp).";
   const hasLogin = ["imapPassword", "accessToken", "accessTokenFile"].some(has) || has("oauth.refreshToken");
-  if (!hasLogin && setup.draft.get([...section, "oauth", "refreshToken"]) === undefined)
+  if (!hasLogin && setup.draft.get(["channels", name, "oauth", "refreshToken"]) === undefined)
     return "its password (--token-env NAME or --token-stdin).";
-  if (setup.draft.get([...section, "consentGranted"]) !== true)
+  if (setup.draft.get(["channels", name, "consentGranted"]) !== true)
     return "the word of the mailbox's owner that a program may read it (--consent).";
   return undefined;
 }
 
-export async function askMailbox(setup: Setup): Promise<void> {
+export async function askMailbox(setup: Setup, name: string): Promise<void> {
   const { prompts } = setup;
   if (prompts === undefined) return;
-  const known = (key: string): string | undefined => textAt(setup, [...section, key]);
-  const problem = (typed: string): string | undefined => problemOfOwner("email", typed);
+  const known = (key: string): string | undefined => textAt(setup, ["channels", name, key]);
+  const problem = (typed: string): string | undefined => problemOfOwner(name, typed);
   const address = await prompts.line("The mailbox of the assistant", {
     initial: known("imapUsername"),
     example: "assistant@example.org",
@@ -53,33 +57,33 @@ export async function askMailbox(setup: Setup): Promise<void> {
   const password = await prompts.secret("Its password (many providers want one made for programs)", (typed) =>
     typed === "" ? "It cannot be empty." : undefined,
   );
-  setAddress(setup, address);
-  if (imap !== known("imapHost")) setHost(setup, "imap", imap);
-  if (smtp !== known("smtpHost")) setHost(setup, "smtp", smtp);
-  setPassword(setup, password);
+  setAddress(setup, name, address);
+  if (imap !== known("imapHost")) setHost(setup, name, "imap", imap);
+  if (smtp !== known("smtpHost")) setHost(setup, name, "smtp", smtp);
+  setPassword(setup, name, password);
   const isGranted = await prompts.confirm("May this program read all mail that comes into this mailbox?", false);
-  setup.draft.set([...section, "consentGranted"], isGranted);
+  setup.draft.set(["channels", name, "consentGranted"], isGranted);
 }
 
-function setAddress({ draft }: Setup, address: string): void {
-  draft.set([...section, "imapUsername"], address);
-  draft.set([...section, "fromAddress"], address);
-  draft.set([...section, "smtpUsername"], address);
+function setAddress({ draft }: Setup, name: string, address: string): void {
+  draft.set(["channels", name, "imapUsername"], address);
+  draft.set(["channels", name, "fromAddress"], address);
+  draft.set(["channels", name, "smtpUsername"], address);
 }
 
 /** `host` or `host:port`. */
-function setHost({ draft }: Setup, kind: "imap" | "smtp", server: string): void {
+function setHost({ draft }: Setup, name: string, kind: "imap" | "smtp", server: string): void {
   const [host = "", port] = server.split(":");
-  draft.set([...section, `${kind}Host`], host);
+  draft.set(["channels", name, `${kind}Host`], host);
   if (port === undefined) return;
-  draft.set([...section, `${kind}Port`], Number(port));
+  draft.set(["channels", name, `${kind}Port`], Number(port));
   // There TLS begins with the first byte.
-  if (kind === "smtp") draft.set([...section, "smtpUseSSL"], port === "465");
+  if (kind === "smtp") draft.set(["channels", name, "smtpUseSSL"], port === "465");
 }
 
-function setPassword({ draft }: Setup, password: string): void {
-  draft.set([...section, "imapPassword"], password);
-  draft.set([...section, "smtpPassword"], password);
+function setPassword({ draft }: Setup, name: string, password: string): void {
+  draft.set(["channels", name, "imapPassword"], password);
+  draft.set(["channels", name, "smtpPassword"], password);
 }
 
 const usualServers: Readonly<Record<string, { readonly imap: string; readonly smtp: string }>> = {

@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors.js";
 import { FirstContact, newCode, type Person } from "../../onboarding/first-contact.js";
-import { type OfferedChannel, personOf } from "../../onboarding/set-up.js";
+import { personOf } from "../../onboarding/set-up.js";
 import { linked } from "../../util/async/linked.js";
 import { problemOfOwner } from "./flags.js";
 import type { Choice } from "./prompts.js";
@@ -12,11 +12,7 @@ type Way = "write" | "id" | "later";
  * Whose assistant it is on this channel: they may command everything, and get a test message. `account` is how people find
  * it there. Resolves with their id; undefined: nobody yet.
  */
-export async function findOwner(
-  setup: Setup,
-  name: OfferedChannel,
-  account: string | undefined,
-): Promise<string | undefined> {
+export async function findOwner(setup: Setup, name: string, account: string | undefined): Promise<string | undefined> {
   const { flags, prompts } = setup;
   if (flags.owner !== undefined) {
     await greet(setup, name, flags.owner);
@@ -36,7 +32,7 @@ export async function findOwner(
   return await askOwner(setup, name, account);
 }
 
-async function askOwner(setup: Setup, name: OfferedChannel, account: string | undefined): Promise<string | undefined> {
+async function askOwner(setup: Setup, name: string, account: string | undefined): Promise<string | undefined> {
   const { prompts, draft, flags } = setup;
   const contact = new FirstContact(name, await draft.preview(), draft.home);
   // Only one program at a time gets what people write.
@@ -57,7 +53,7 @@ async function askOwner(setup: Setup, name: OfferedChannel, account: string | un
   }
 }
 
-async function typedId(setup: Setup, name: OfferedChannel): Promise<string | undefined> {
+async function typedId(setup: Setup, name: string): Promise<string | undefined> {
   const { label = "Your id there", isLowerCase = false } = personOf(name) ?? {};
   const problem = (typed: string): string | undefined => problemOfOwner(name, typed);
   const typed = await setup.prompts?.line(label, { problem });
@@ -69,7 +65,7 @@ async function typedId(setup: Setup, name: OfferedChannel): Promise<string | und
 /** Waits until somebody sends a code that only this terminal shows. Undefined: it is to be done in another way. */
 async function listened(
   setup: Setup,
-  name: OfferedChannel,
+  name: string,
   contact: FirstContact,
   account: string | undefined,
 ): Promise<Person | undefined> {
@@ -116,7 +112,7 @@ async function listened(
   return found;
 }
 
-async function greet(setup: Setup, name: OfferedChannel, id: string): Promise<void> {
+async function greet(setup: Setup, name: string, id: string): Promise<void> {
   if (setup.flags.offline === true) return;
   const contact = new FirstContact(name, await setup.draft.preview(), setup.draft.home);
   try {
@@ -133,14 +129,14 @@ async function greet(setup: Setup, name: OfferedChannel, id: string): Promise<vo
   }
 }
 
-function ownersOf({ draft }: Setup, name: OfferedChannel): readonly string[] {
+function ownersOf({ draft }: Setup, name: string): readonly string[] {
   const owners = draft.get(["owners"]);
   if (!Array.isArray(owners)) return [];
   const prefix = `${name}:`;
   return owners.flatMap((one) => (String(one).startsWith(prefix) ? [String(one).slice(prefix.length)] : []));
 }
 
-function addOwner({ draft }: Setup, name: OfferedChannel, id: string): string {
+function addOwner({ draft }: Setup, name: string, id: string): string {
   const owners = draft.get(["owners"]);
   const known = Array.isArray(owners) ? owners : [];
   const owner = `${name}:${id}`;

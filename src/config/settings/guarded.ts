@@ -1,4 +1,4 @@
-import { guardedChannelKeys } from "../../channels/platforms.js";
+import { guardedChannelKeys, platformOf } from "../../channels/platforms.js";
 import { RequestError } from "../../errors.js";
 import { plain } from "../../util/text/suggest.js";
 import type { ConfigEdit } from "../edit.js";
@@ -37,7 +37,7 @@ export function lockOf(path: readonly string[], hasToken: boolean): "file" | "to
 
 /** The config is read without regard to how its keys are spelled. */
 function isGuarded(path: readonly string[]): boolean {
-  const read = path.map(plain).join(".");
+  const read = plainKeys(path);
   const isBelow = (one: string, other: string): boolean => one === other || one.startsWith(`${other}.`);
   return guarded.map(plainPath).some((each) => isBelow(read, each) || isBelow(each, read));
 }
@@ -71,12 +71,19 @@ function leavesOf(
   path: readonly string[],
   value: unknown,
 ): readonly { readonly path: string; readonly value: unknown }[] {
-  if (!isObject(value) || Object.keys(value).length === 0) return [{ path: path.map(plain).join("."), value }];
+  if (!isObject(value) || Object.keys(value).length === 0) return [{ path: plainKeys(path), value }];
   return Object.entries(value).flatMap(([key, entry]) => leavesOf([...path, key], entry));
 }
 
 function plainPath(path: string): string {
-  return path.split(".").map(plain).join(".");
+  return plainKeys(path.split("."));
+}
+
+/** A further account is guarded as its platform is. */
+function plainKeys([first = "", second, ...rest]: readonly string[]): string {
+  const isChannel = plain(first) === "channels" && second !== undefined;
+  const name = isChannel ? (platformOf(second) ?? second) : second;
+  return [first, ...(name === undefined ? [] : [name]), ...rest].map(plain).join(".");
 }
 
 function forbidden(message: string): RequestError {

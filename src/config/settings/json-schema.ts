@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { accountPattern, platformNames } from "../../channels/platforms.js";
 import { isSecretKey } from "../faults/wording.js";
 import { isObject, type JsonObject } from "../substitute.js";
 
@@ -23,8 +24,18 @@ const asWritten: z.core.ToJSONSchemaParams = {
 export function jsonSchemaOf(schema: z.ZodType): JsonObject {
   const found: JsonObject = z.toJSONSchema(schema, asWritten);
   const properties = isObject(found.properties) ? found.properties : {};
-  const cleaned = withoutDefaults({ ...found, properties: { $schema: { type: "string" }, ...properties } }, false);
+  const own = { $schema: { type: "string" }, ...properties, channels: withAccounts(properties.channels) };
+  const cleaned = withoutDefaults({ ...found, properties: own }, false);
   return isObject(cleaned) ? cleaned : {};
+}
+
+/** A further account has the section of its platform. */
+function withAccounts(channels: unknown): unknown {
+  const patterns = platformNames.map((name) => [
+    accountPattern(name),
+    { $ref: `#/properties/channels/properties/${name}` },
+  ]);
+  return { ...Object(channels), patternProperties: Object.fromEntries(patterns) };
 }
 
 function withoutDefaults(value: unknown, isSecret: boolean): unknown {

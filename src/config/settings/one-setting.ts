@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { ConfigError } from "../../errors.js";
 import { plain, suggest } from "../../util/text/suggest.js";
+import { problemSentence } from "../../util/words/problem-sentences.js";
 import type { ConfigEdit } from "../edit.js";
+import { accountMeant } from "../faults/account-name.js";
 import { describe, expectation, isSecretKey, titled } from "../faults/wording.js";
 import { configOf } from "../load.js";
 import { absentChannels } from "../schema.js";
 import { findingIn } from "../settle.js";
-import { keysAt, schemaAt } from "../shape.js";
+import { keyAt, keysAt, schemaAt } from "../shape.js";
 import { isObject, type JsonObject } from "../substitute.js";
 import { applied } from "./edits.js";
 import { inside } from "./hide.js";
@@ -45,13 +47,12 @@ export function spelledAsIn(raw: JsonObject, parts: readonly string[]): readonly
   let there: unknown = raw;
   for (const part of parts) {
     const keys = keysAt(known);
-    const key =
-      keys === undefined ? part : (keys.find((each) => plain(each) === plain(part)) ?? unknownKey(known, part, keys));
+    const key = keys === undefined ? part : (keyAt(known, part) ?? unknownKey(known, part, keys));
     if (keys === undefined && schemaAt([...known, part]) === undefined)
       throw new ConfigError(`${known.join(".")} holds one value: it has no key "${part}".`);
     const own = isObject(there) ? Object.keys(there) : [];
     const spelled =
-      own.find((each) => each === key) ?? own.find((each) => keys !== undefined && plain(each) === plain(key));
+      own.find((each) => each === key) ?? own.find((each) => keys !== undefined && keyAt(known, each) === key);
     known.push(key);
     written.push(spelled ?? key);
     there = inside(there, spelled ?? key);
@@ -64,6 +65,9 @@ function unknownKey(known: readonly string[], part: string, keys: readonly strin
   const of = known.join(".");
   if (of === "channels" && absentChannels.includes(plain(part)))
     throw new ConfigError(`maxclaw has no ${titled(part)} channel yet. It has: ${keys.join(", ")}.`);
+  const account = of === "channels" ? accountMeant(part) : undefined;
+  if (account !== undefined)
+    throw new ConfigError(`${problemSentence("account_name", { name: part, near: account })}.`);
   const near = suggest(part, keys);
   const hint = near === undefined ? `It can be: ${keys.join(", ")}.` : `Did you mean "${[...known, near].join(".")}"?`;
   throw new ConfigError(`The config has no key "${[...known, part].join(".")}". ${hint}`);

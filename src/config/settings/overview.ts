@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { isPlatformName, setUpOf, titleOf, wordsOf } from "../../channels/platforms.js";
+import { isAccountName, platformOf, setUpOf, titleOf, wordsOf } from "../../channels/platforms.js";
 import { plain } from "../../util/text/suggest.js";
 import { isSecretKey } from "../faults/wording.js";
-import { keysAt, schemaAt, valuePaths } from "../shape.js";
+import { keyAt, keysAt, schemaAt, valuePaths } from "../shape.js";
 import { isObject, type JsonObject } from "../substitute.js";
 import { lockOf } from "./guarded.js";
 import { inside } from "./hide.js";
@@ -32,15 +32,18 @@ const behind: Readonly<Record<string, readonly string[]>> = {
   "telemetry.headers": ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"],
 };
 
-/** Every key that the config can have, in the order of the schema. */
+/** Every key that the config can have, in the order of the schema, and behind them those of further accounts in the file. */
 export function viewsOf(ports: OverviewPorts): readonly SettingView[] {
-  return settingKeys().map((key) => ({ ...key, ...stateOf(key.path, ports) }));
+  const { channels } = ports.shown;
+  const accounts = isObject(channels) ? Object.keys(channels).filter(isAccountName) : [];
+  const ofAccounts = accounts.flatMap((name) => valuePaths(schemaAt(["channels", name]), ["channels", name]));
+  return settingKeys([...valuePaths(), ...ofAccounts]).map((key) => ({ ...key, ...stateOf(key.path, ports) }));
 }
 
 type SettingKey = Pick<SettingView, "path" | "schema" | "isSecret" | "channel">;
 
-function settingKeys(): readonly SettingKey[] {
-  return valuePaths().flatMap((path) => {
+function settingKeys(paths: readonly (readonly string[])[]): readonly SettingKey[] {
+  return paths.flatMap((path) => {
     const schema = schemaAt(path, false);
     const key = path.at(-1) ?? "";
     const isSecret = isSecretKey(key) || key === "headers" || key === "env";
@@ -51,9 +54,10 @@ function settingKeys(): readonly SettingKey[] {
 }
 
 function channelWords([first, name = "", ...key]: readonly string[]): Pick<SettingView, "channel"> {
-  if (first !== "channels" || !isPlatformName(name)) return {};
-  const words = wordsOf(name, key.join("."));
-  return { channel: { title: titleOf(name), ...words, isOffered: setUpOf(name) !== undefined } };
+  const platform = first === "channels" ? platformOf(name) : undefined;
+  const title = titleOf(name);
+  if (platform === undefined || title === undefined) return {};
+  return { channel: { title, ...wordsOf(platform, key.join(".")), isOffered: setUpOf(name) !== undefined } };
 }
 
 function stateOf(path: readonly string[], ports: OverviewPorts): Omit<SettingView, keyof SettingKey> {
@@ -89,8 +93,8 @@ function variablesIn(value: unknown, { env, secretNames }: OverviewPorts): reado
 export function writtenAt(root: unknown, path: readonly string[]): unknown {
   return path.reduce((value: unknown, key) => {
     const exact = inside(value, key);
-    if (exact !== undefined || !isObject(value)) return exact ?? undefined;
-    const spelled = Object.keys(value).find((each) => plain(each) === plain(key));
+    if (exact !== undefined || !isObject(value) || isAccountName(key)) return exact ?? undefined;
+    const spelled = Object.keys(value).find((each) => plain(each) === plain(key) && !isAccountName(each));
     return spelled === undefined ? undefined : (inside(value, spelled) ?? undefined);
   }, root);
 }
@@ -99,13 +103,12 @@ export function writtenAt(root: unknown, path: readonly string[]): unknown {
 export function unknownIn(shown: unknown, path: readonly string[] = []): readonly UnknownSetting[] {
   if (Array.isArray(shown)) return shown.flatMap((entry, at) => unknownIn(entry, [...path, String(at)]));
   if (!isObject(shown)) return [];
-  const known = keysAt(path)?.map(plain);
+  const isFree = keysAt(path) === undefined;
   return Object.entries(shown).flatMap(([key, value]) => {
     const here = [...path, key];
     if (path.length === 0 && (key === "$schema" || key === "mcpServers")) return [];
-    if (known === undefined) return schemaAt(here) === undefined ? [] : unknownIn(value, here);
-    if (!known.includes(plain(key))) return [{ path: here, value }];
-    const spelled = keysAt(path)?.find((each) => plain(each) === plain(key)) ?? key;
-    return unknownIn(value, [...path, spelled]);
+    if (isFree) return schemaAt(here) === undefined ? [] : unknownIn(value, here);
+    const spelled = keyAt(path, key);
+    return spelled === undefined ? [{ path: here, value }] : unknownIn(value, [...path, spelled]);
   });
 }

@@ -1,3 +1,4 @@
+import { isAccountName } from "../../channels/platforms.js";
 import { RequestError } from "../../errors.js";
 import { plain } from "../../util/text/suggest.js";
 import type { ConfigEdit } from "../edit.js";
@@ -25,7 +26,7 @@ export function assertSecretsStay(stored: JsonObject, edits: readonly ConfigEdit
   const found = redirected(plainly(stored), plainly(applied(stored, edits)), []);
   if (found === undefined) return;
   const isConcerned = ({ path }: ConfigEdit): boolean =>
-    found.section.every((key, index) => index >= path.length || plain(path[index] ?? "") === key);
+    found.section.every((key, index) => index >= path.length || isNamed(path[index] ?? "", key));
   const { path = [] } = edits.find(isConcerned) ?? {};
   const section = spelled(found.section, path);
   const name = spelled([...found.section, found.key], path);
@@ -38,9 +39,13 @@ export function assertSecretsStay(stored: JsonObject, edits: readonly ConfigEdit
 /** As the change spells it, and below that as the config does. */
 function spelled(names: readonly string[], path: readonly string[]): readonly string[] {
   return names.map((name, index) => {
-    if (plain(path[index] ?? "") === name) return path[index] ?? name;
+    if (isNamed(path[index] ?? "", name)) return path[index] ?? name;
     return keysAt(names.slice(0, index))?.find((key) => plain(key) === name) ?? name;
   });
+}
+
+function isNamed(key: string, name: string): boolean {
+  return key === name || plain(key) === name;
 }
 
 interface Redirected {
@@ -69,13 +74,16 @@ function keepsSecret(before: unknown, after: unknown, isSecret = false): boolean
   return isSecret && before !== undefined && before !== null && before !== "" && isSame(before, after);
 }
 
-/** With plain names, because the config is read without regard to how its keys are spelled; lists by their places. */
+/**
+ * With plain names, because the config is read without regard to how its keys are spelled; lists by their places. Names of
+ * further accounts count as they are spelled: `slack-a-b` is not `slack-ab`.
+ */
 function plainly(value: unknown): unknown {
   if (Array.isArray(value)) return plainly(Object.fromEntries(value.entries()));
   if (!isObject(value)) return value;
   const read = new Map<string, unknown>();
   for (const [key, entry] of Object.entries(value)) {
-    const [name, one] = [plain(key), plainly(entry)];
+    const [name, one] = [isAccountName(key) ? key : plain(key), plainly(entry)];
     const other = read.get(name);
     if (other === undefined) read.set(name, one);
     else read.set(name, isObject(other) && isObject(one) ? { ...other, ...one } : { first: other, second: one });

@@ -1,4 +1,4 @@
-import { platformNames, risksOf } from "../../channels/platforms.js";
+import { risksOf } from "../../channels/platforms.js";
 import { isLoopback } from "../../util/loopback.js";
 import { findingSentence } from "../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../check.js";
@@ -38,7 +38,7 @@ export const accessCheck: Check = {
         found: findingSentence("any_origin"),
         todo: findingSentence("any_origin_todo"),
       });
-    for (const name of platformNames)
+    for (const name of Object.keys(channels))
       for (const { about: _, ...risk } of risksOf(name, channels, "access")) found.push(risk);
     return found.length > 0 ? found : [{ level: "ok", found: findingSentence("access_fine") }];
   },

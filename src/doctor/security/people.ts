@@ -1,4 +1,4 @@
-import { platformNames, risksOf } from "../../channels/platforms.js";
+import { risksOf } from "../../channels/platforms.js";
 import { findingSentence } from "../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../check.js";
 
@@ -8,7 +8,7 @@ export const peopleCheck: Check = {
   readsConfig: true,
   async run({ loaded }) {
     const { channels, policy } = loaded.config;
-    const found: Finding[] = platformNames.flatMap((name) =>
+    const found: Finding[] = Object.keys(channels).flatMap((name) =>
       risksOf(name, channels, "people").map(({ about: _, ...risk }) => risk),
     );
     for (const [at, rule] of policy.rules.entries()) {

@@ -14,6 +14,7 @@ import {
 } from "../read-files.js";
 import type { FoundSession, Problem, Source } from "../source.js";
 import { pageKey, toSession, toSessionKey } from "../transcript.js";
+import { accountNames } from "./accounts.js";
 import { databaseJobs, databaseTranscripts, sharedDatabase, type Transcript } from "./database.js";
 import { readWithIncludes } from "./include.js";
 import { isObject, type JsonObject } from "./json5.js";
@@ -48,13 +49,14 @@ export async function readOpenclaw(folder: string, homedir: string, now: number)
   const named = textAt(config, "agents", "defaults", "workspace") ?? textAt(config, "agent", "workspace");
   const workspace = await findWorkspace(folder, { named, usual: [".openclaw", ".clawdbot"], homedir });
   const agents = await namesIn(join(folder, "agents"));
+  const names = accountNames(objectAt(config, "channels"));
   const sessions: FoundSession[] = [];
-  for (const agent of agents) sessions.push(...(await readSessions(join(folder, "agents", agent), problems)));
+  for (const agent of agents) sessions.push(...(await readSessions(join(folder, "agents", agent), names, problems)));
   const jobsFile = join(folder, "cron", "jobs.json");
   const database = sharedDatabase(folder);
   const jobs = {
-    ...toGoJobs(await readObject(jobsFile, problems), jobsFile, now, problems),
-    ...toGoJobs(await databaseJobs(folder, problems), database, now, problems),
+    ...toGoJobs(await readObject(jobsFile, problems), jobsFile, now, problems, names),
+    ...toGoJobs(await databaseJobs(folder, problems), database, now, problems, names),
   };
   return {
     kind: "openclaw",
@@ -71,7 +73,11 @@ export async function readOpenclaw(folder: string, homedir: string, now: number)
 }
 
 /** The conversations of one agent, those of its database first. */
-async function readSessions(folder: string, problems: Problem[]): Promise<readonly FoundSession[]> {
+async function readSessions(
+  folder: string,
+  names: ReadonlyMap<string, string>,
+  problems: Problem[],
+): Promise<readonly FoundSession[]> {
   const transcripts = [...(await databaseTranscripts(folder, problems))];
   const inDatabase = new Set(transcripts.map(({ id }) => id));
   const files = await fileTranscripts(join(folder, "sessions"), problems);
@@ -83,7 +89,7 @@ async function readSessions(folder: string, problems: Problem[]): Promise<readon
         ...objectAt(row, "message"),
         timestamp: row.timestamp ?? objectAt(row, "message").timestamp,
       }));
-    const ours = key === undefined ? pageKey("openclaw", id) : chatOf(key, entry);
+    const ours = key === undefined ? pageKey("openclaw", id) : chatOf(key, entry, names);
     const session = toSession(ours, from, { entries, damaged });
     if (session !== undefined) return [session];
     problems.push({ what: from, why: "no message in it can be read" });
@@ -114,17 +120,18 @@ async function fileTranscripts(folder: string, problems: Problem[]): Promise<rea
 }
 
 /** `agent:main:telegram:group:-100:topic:5` and its like as our `telegram:-100:5`; other conversations go to the page. */
-function chatOf(key: string, entry: unknown): string {
+function chatOf(key: string, entry: unknown, names: ReadonlyMap<string, string>): string {
   const plain = key.replace(/^agent:[^:]*:/, "");
-  const [, theirs = "", kind = "", written = ""] =
-    /^([^:]+):(?:[^:]+:)?(direct|dm|group|channel):(.+)$/.exec(plain) ?? [];
-  const name = ownNameOf(theirs);
-  const chat = importsOf(name)?.chatOf?.(written, kind);
-  if (chat !== undefined) return [name, ...chat].join(":");
+  const [, theirs = "", account = "", kind = "", written = ""] =
+    /^([^:]+):(?:([^:]+):)?(direct|dm|group|channel):(.+)$/.exec(plain) ?? [];
+  const channelNamed = (channel: string, id: string): string => names.get(`${channel}:${id}`) ?? ownNameOf(channel);
+  const chat = importsOf(ownNameOf(theirs))?.chatOf?.(written, kind);
+  if (chat !== undefined) return [channelNamed(theirs, account), ...chat].join(":");
   // One conversation for all direct chats: it goes on where its owner wrote last.
   const to = textAt(entry, "deliveryContext", "to") ?? textAt(entry, "lastTo") ?? "";
-  const channel = ownNameOf(textAt(entry, "deliveryContext", "channel") ?? textAt(entry, "lastChannel") ?? "");
-  const direct = plain === "main" ? importsOf(channel)?.directChatOf?.(to) : undefined;
-  if (direct !== undefined) return `${channel}:${direct}`;
+  const channel = textAt(entry, "deliveryContext", "channel") ?? textAt(entry, "lastChannel") ?? "";
+  const last = textAt(entry, "deliveryContext", "accountId") ?? textAt(entry, "lastAccountId") ?? "";
+  const direct = plain === "main" ? importsOf(ownNameOf(channel))?.directChatOf?.(to) : undefined;
+  if (direct !== undefined) return `${channelNamed(channel, last)}:${direct}`;
   return toSessionKey(`agent:${plain}`, "openclaw");
 }

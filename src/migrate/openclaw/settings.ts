@@ -4,6 +4,7 @@ import { modelLabel, providerName } from "../provider-names.js";
 import { at, isFile, objectAt, readObject, textAt } from "../read-files.js";
 import { allowedGroups, channelSetting, providerSettings, serverKeys, serverSettings } from "../settings.js";
 import type { FoundSetting, Problem } from "../source.js";
+import { accountsOf } from "./accounts.js";
 import { databaseProfiles, sharedDatabase } from "./database.js";
 import { isObject, type JsonObject } from "./json5.js";
 
@@ -29,9 +30,12 @@ export async function readOpenclawSettings(
 
   for (const [name, section] of Object.entries(objectAt(config, "channels"))) {
     if (!isObject(section) || name === "defaults" || name === "modelByChannel") continue;
-    const ours = toChannel(name, section, problems);
-    const found = channelSetting(name, { ...ours, ...allowedGroups(name, ours, problems) }, problems);
-    if (found !== undefined) settings.push(found);
+    for (const account of accountsOf(name, section)) {
+      const ours = toChannel(name, account.section, problems);
+      const whole = { ...ours, ...allowedGroups(name, ours, problems) };
+      const found = channelSetting(name, whole, problems, account.name);
+      if (found !== undefined) settings.push(found);
+    }
   }
   const providers: Record<string, JsonObject> = {};
   for (const [name, section] of Object.entries(objectAt(config, "models", "providers")))
@@ -82,21 +86,7 @@ function openclawServers(config: JsonObject, problems: Problem[]): readonly Foun
   return serverSettings(Object.fromEntries(ours));
 }
 
-/** A channel with its account in it: the one that is the default there, or the only one. */
-function withAccount(name: string, { accounts, ...section }: JsonObject, problems: Problem[]): JsonObject {
-  if (!isObject(accounts)) return section;
-  const [first, ...others] = Object.keys(accounts);
-  const chosen = textAt(section, "defaultAccount") ?? ("default" in accounts ? "default" : first) ?? "";
-  if (others.length > 0)
-    problems.push({
-      what: `channels.${name}.accounts`,
-      why: `maxclaw has one account of a channel: ${chosen} is imported`,
-    });
-  return { ...section, ...objectAt(accounts, chosen) };
-}
-
-function toChannel(name: string, stored: JsonObject, problems: Problem[]): JsonObject {
-  const section = withAccount(name, stored, problems);
+function toChannel(name: string, section: JsonObject, problems: Problem[]): JsonObject {
   // There a channel that is written down is on.
   const isOn = section.enabled !== false;
   const imports = importsOf(ownNameOf(name));

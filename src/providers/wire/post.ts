@@ -22,7 +22,7 @@ export interface WireAnswer {
 
 interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly signal?: AbortSignal;
 }
 
@@ -51,8 +51,7 @@ function responseTo(url: URL, { headers = {}, body, signal }: PostOptions): Prom
         ? https.request(url, { ...options, agent: secure }, resolve)
         : http.request(url, { ...options, agent: plain }, resolve);
     request.on("error", reject);
-    // Bytes: a text would be measured and copied once more.
-    request.end(Buffer.from(body));
+    request.end(body);
   });
 }
 

@@ -23,7 +23,7 @@ export type CallHeaders = Readonly<Record<string, string | undefined>>;
 
 /**
  * Asks a model's server once, and follows no redirect, which would carry the key to another address. `own` headers are what
- * its API wants, `configured` ones replace them. `onSend` gets the body as it leaves.
+ * its API wants, `configured` ones replace them. `onSend` gets the body when it is on its way.
  *
  * @throws {Refusal} for what is not an answer, with all that the server said, whatever its shape; no more of it is read than
  *   anybody needs. Else what {@link post} throws.
@@ -37,13 +37,14 @@ export async function askServer(
   }: {
     readonly own: CallHeaders;
     readonly configured: CallHeaders | undefined;
-    readonly onSend?: ((body: string) => void) | undefined;
+    readonly onSend?: ((body: Uint8Array) => void) | undefined;
   },
   signal: AbortSignal,
 ): Promise<WireAnswer> {
-  const text = JSON.stringify(body);
-  onSend?.(text);
-  const answer = await post(url, { headers: toHeaders(headers), body: text, signal });
+  const bytes = Buffer.from(JSON.stringify(body));
+  // The request goes first. A call that ended meanwhile is nobody's any more: its chat may be deleted.
+  if (onSend !== undefined) setImmediate(() => signal.aborted || onSend(bytes));
+  const answer = await post(url, { headers: toHeaders(headers), body: bytes, signal });
   if (answer.ok) return answer;
   throw new Refusal(answer.status, answer.headers, await beginningOf(answer));
 }

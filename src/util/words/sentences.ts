@@ -44,13 +44,15 @@ export function readerOf(all: Sentences): (sentence: string) => Read | undefined
   };
 }
 
-/** `reason`: what others say, and whole sentences. `n`: digits. What has another name holds no `;`, as what is done about it follows that. */
+const values: Readonly<Record<string, string>> = { reason: "[\\s\\S]+", said: "[\\s\\S]+?", n: "\\d+" };
+
+/**
+ * `reason`, and `said` where more follows: what others say, and whole sentences. `n`: digits. What has another name holds no `;`, as
+ * what is done about it follows that.
+ */
 function patternOf(words: string): { readonly pattern: RegExp; readonly own: number } {
   const pattern = words
     .replace(/[\\^$.*+?()[\]|]/g, "\\$&")
-    .replace(
-      /\{(\w+)\}/g,
-      (_, name: string) => `(?<${name}>${name === "reason" ? "[\\s\\S]+" : name === "n" ? "\\d+" : "[^;]+?"})`,
-    );
+    .replace(/\{(\w+)\}/g, (_, name: string) => `(?<${name}>${values[name] ?? "[^;]+?"})`);
   return { pattern: new RegExp(`^${pattern}$`), own: words.replace(/\{\w+\}/g, "").length };
 }

@@ -8,8 +8,8 @@ import { MessageBar } from "./actions/message-bar.js";
 import { canReadAloud, isReadingAloud, readAloud, stopReading } from "./actions/read-aloud.js";
 import { actionWords } from "./actions/words.js";
 import type { ItemView } from "./item-view.js";
+import { Answer } from "./markdown/answer.js";
 import type { PictureOf } from "./markdown/own-picture.js";
-import { MarkdownView } from "./markdown/view.js";
 import type { RetryTurn } from "./retry-line.js";
 import { chatWords } from "./words.js";
 
@@ -98,7 +98,7 @@ export function assistantView(world: MessageWorld): ItemView<AssistantItem> {
   const bar = new MessageBar();
   const parts = [thinking, body, files, state, bar.element];
   const element = h("article", { class: "message assistant", "aria-label": chatWords.t("assistant") }, ...parts);
-  const answer = new MarkdownView(body, world.pictureOf);
+  const answer = new Answer(body, world.pictureOf);
   return {
     element,
     update(item) {

@@ -1,8 +1,6 @@
 import { type FindingCode, findingSentences } from "../../util/words/finding-sentences.js";
-import { problemSentences } from "../../util/words/problem-sentences.js";
-import { statusSentences } from "../../util/words/status-sentences.js";
 import { chineseOf } from "./chinese.js";
-import { statusSentencesInChinese } from "./status.js";
+import { gatewaySentences, gatewaySentencesInChinese } from "./status.js";
 
 /** What the doctor finds, and what to do about it, for who reads Chinese. */
 export const findingsInChinese: Readonly<Record<FindingCode, string>> = {
@@ -228,6 +226,6 @@ export const findingsInChinese: Readonly<Record<FindingCode, string>> = {
 };
 
 export const findingInChinese = chineseOf(
-  { ...problemSentences, ...statusSentences, ...findingSentences },
-  { ...statusSentencesInChinese, ...findingsInChinese },
+  { ...gatewaySentences, ...findingSentences },
+  { ...gatewaySentencesInChinese, ...findingsInChinese },
 );

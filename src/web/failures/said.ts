@@ -1,16 +1,15 @@
+import { inTime } from "../parts/in-time.js";
 import { languageOfPage } from "../words/words.js";
 
 /** The page's own words for each code, once they are loaded. The English page shows the gateway's, and has none. */
 const known = new Map<string, string>();
 /** Say in Chinese what the gateway says in English, once they are loaded. */
 const readers: ((sentence: string) => string | undefined)[] = [];
-/** Longer than this nobody waits for them. */
-const mostMs = 2000;
 
 /** Fetches the page's own words. Resolves once they are there, or are not worth waiting for; never rejects. */
 export async function loadOwnWords(): Promise<void> {
   if (known.size > 0) return;
-  await inTime(async () => {
+  await loadWords(async () => {
     const [{ failureWords }, { sayStatus }] = await Promise.all([import("./words.js"), import("./status.js")]);
     for (const [code, words] of Object.entries(failureWords.zh)) known.set(code, words);
     readers.push(sayStatus);
@@ -19,17 +18,16 @@ export async function loadOwnWords(): Promise<void> {
 
 /** The same of the words for what an examination finds. */
 export async function loadFindingWords(): Promise<void> {
-  await inTime(async () => {
+  await loadWords(async () => {
     const { findingInChinese } = await import("./findings.js");
-    if (!readers.includes(findingInChinese)) readers.push(findingInChinese);
+    // It knows all that the others know, and more: a sentence that two fit is the one with more words of its own.
+    if (!readers.includes(findingInChinese)) readers.unshift(findingInChinese);
   });
 }
 
-async function inTime(load: () => Promise<void>): Promise<void> {
-  if (languageOfPage() === "en") return;
-  const waited = new Promise((resolve) => setTimeout(resolve, mostMs));
-  // Until they are there the gateway's own sentence says what happened.
-  await Promise.race([load().catch(() => undefined), waited]);
+/** Until they are there the gateway's own sentence says what happened. */
+async function loadWords(load: () => Promise<void>): Promise<void> {
+  if (languageOfPage() !== "en") await inTime(load());
 }
 
 /** One sentence for people about whatever was thrown. */

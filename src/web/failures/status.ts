@@ -1,7 +1,10 @@
 import { problemSentences } from "../../util/words/problem-sentences.js";
 import { type StatusCode, statusSentences } from "../../util/words/status-sentences.js";
+import { channelsInChinese } from "./channels.js";
 import { chineseOf } from "./chinese.js";
 import { problemsInChinese } from "./problems.js";
+import { serversInChinese } from "./servers.js";
+import { turnsInChinese } from "./turns.js";
 
 /** How the gateway and its channels are, what was given up, and why, for who reads Chinese. */
 export const statusInChinese: Readonly<Record<StatusCode, string>> = {
@@ -88,6 +91,11 @@ export const statusInChinese: Readonly<Record<StatusCode, string>> = {
   sandbox_fails: "{name} 在这里不能工作：{reason}。",
 };
 
-export const statusSentencesInChinese = { ...problemsInChinese, ...statusInChinese };
+/** What has no code, but is known by its English words. */
+export const wordedInChinese = { ...channelsInChinese, ...serversInChinese, ...turnsInChinese };
+const worded = Object.fromEntries(Object.keys(wordedInChinese).map((words) => [words, words]));
 
-export const sayStatus = chineseOf({ ...problemSentences, ...statusSentences }, statusSentencesInChinese);
+export const gatewaySentences = { ...problemSentences, ...statusSentences, ...worded };
+export const gatewaySentencesInChinese = { ...problemsInChinese, ...statusInChinese, ...wordedInChinese };
+
+export const sayStatus = chineseOf(gatewaySentences, gatewaySentencesInChinese);

@@ -96,6 +96,9 @@ export class Connection {
       if (listEvents.includes(event.type)) onChatsChanged();
       if (event.type === "session_state_changed" && event.payload.to === "deleted")
         this.#store.put({ deleted: { key: event.session_key } });
+      // Somebody has begun it anew.
+      else if (event.type === "user_message_queued" && event.session_key === this.#store.known.deleted?.key)
+        this.#store.put({ deleted: undefined });
       if (inboxEvents.includes(event.type) && !isOnItsWay(event)) onInboxChanged();
     };
     client.subscribe<EventType>("*", ofChats, { types: [...listEvents, ...inboxEvents] });

@@ -34,6 +34,10 @@ export class Drafts {
     }
   }
 
+  get isEmpty(): boolean {
+    return this.#drafts.size === 0;
+  }
+
   get(sessionKey: string): StoredDraft | undefined {
     return this.#drafts.get(sessionKey);
   }

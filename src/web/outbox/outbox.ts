@@ -15,6 +15,8 @@ interface OutboxOptions {
   ready(sessionKey: string): Promise<void> | undefined;
   /** What `of` says about this session is another. */
   onChange(sessionKey: string): void;
+  /** So long the end of a connection may be noticed after what else it has ended. Default 2,000. */
+  readonly noticeMs?: number;
 }
 
 /** What the reader writes. */
@@ -39,6 +41,10 @@ export class Outbox {
   /** Of each session, the end of what was sent last. */
   readonly #tails = new Map<string, Promise<void>>();
   #messages: readonly OutgoingMessage[] = [];
+  /** How often the connection has come. */
+  #openings = 0;
+  /** Of what waits for a connection to go and come. */
+  #wakers: (() => void)[] = [];
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -53,6 +59,10 @@ export class Outbox {
     this.#messages = [...later, ...this.#messages];
     for (const key of new Set(left.map(({ sessionKey }) => sessionKey))) this.#options.onChange(key);
     this.resume();
+  }
+
+  get isEmpty(): boolean {
+    return this.#messages.length === 0;
   }
 
   /** What the gateway does not have yet of this session. */
@@ -99,6 +109,8 @@ export class Outbox {
 
   /** The connection is back: whatever was neither confirmed nor refused goes again. */
   resume(): void {
+    this.#openings += 1;
+    for (const wake of this.#wakers.splice(0)) wake();
     for (const message of this.#messages)
       if (message.error === undefined && !this.#onTheWay.has(message.messageId)) this.#deliver(message);
   }
@@ -106,11 +118,37 @@ export class Outbox {
   #deliver({ messageId, sessionKey }: OutgoingMessage, kept: Promise<unknown> = Promise.resolve()): void {
     this.#onTheWay.add(messageId);
     const before = this.#tails.get(sessionKey) ?? Promise.resolve();
-    const done = Promise.all([before, kept])
-      .then(() => this.#bring(messageId))
-      .catch((error: unknown) => this.#refused(messageId, error))
-      .finally(() => this.#onTheWay.delete(messageId));
+    const done = Promise.all([before, kept]).then(() => this.#tryToBring(messageId));
     this.#tails.set(sessionKey, done);
+  }
+
+  /** Never rejects. */
+  async #tryToBring(messageId: string): Promise<void> {
+    for (;;) {
+      const openings = this.#openings;
+      try {
+        await this.#bring(messageId);
+      } catch (error) {
+        if (isPassing(error) && (await this.#isBackSince(openings))) continue;
+        this.#refused(messageId, error);
+      }
+      this.#onTheWay.delete(messageId);
+      return;
+    }
+  }
+
+  /** What ends a connection ends uploads, too, and either may be noticed first. */
+  async #isBackSince(openings: number): Promise<boolean> {
+    const { gateway, noticeMs = 2000 } = this.#options;
+    if (this.#openings === openings && gateway()?.state === "open")
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, noticeMs);
+        this.#wakers.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    return this.#openings !== openings;
   }
 
   async #bring(messageId: string): Promise<void> {
@@ -176,5 +214,6 @@ async function open(client: Gateway, sessionKey: string): Promise<void> {
 
 /** True where the same thing is tried again once the connection is back. */
 export function isPassing(error: unknown): boolean {
-  return error instanceof ClientError && (error.kind === "lost" || error.kind === "timeout" || error.kind === "closed");
+  if (!(error instanceof ClientError)) return false;
+  return ["lost", "timeout", "closed"].includes(error.kind) || error.code === "closed";
 }

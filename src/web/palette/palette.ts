@@ -1,3 +1,4 @@
+import type { SearchPage } from "../../client/client.js";
 import { sentenceOf } from "../failures/said.js";
 import { h, icon, setText } from "../parts/dom.js";
 import { type Entry, hitSection, type Section, sectionsFor } from "./entries.js";
@@ -6,6 +7,8 @@ import { openShortcuts } from "./shortcuts.js";
 import { paletteWords } from "./words.js";
 
 const pauseMs = 200;
+/** Until the gateway has read more of the older chats. */
+const againMs = 1000;
 const fewestChars = 2;
 const mostHits = 12;
 
@@ -26,6 +29,8 @@ export class Palette {
   });
   readonly #list = h("div", { class: "palette-list", id: "palette-list", role: "listbox" });
   readonly #note = h("p", { class: "palette-note", role: "status" });
+  /** Below the list: why what was found is not all. */
+  readonly #rest = h("p", { class: "palette-note", role: "status", hidden: true });
   readonly #dialog: HTMLDialogElement;
   #entries: readonly Entry[] = [];
   #at = 0;
@@ -48,6 +53,7 @@ export class Palette {
       head,
       this.#note,
       this.#list,
+      this.#rest,
     );
     this.#input.addEventListener("input", () => this.#onInput());
     this.#input.addEventListener("keydown", (event) => this.#onKey(event));
@@ -80,6 +86,7 @@ export class Palette {
     clearTimeout(this.#timer);
     this.#asked += 1;
     const query = this.#input.value.trim();
+    this.#showRest("");
     this.#show(query, []);
     if (query.length >= fewestChars) this.#timer = setTimeout(() => void this.#search(query), pauseMs);
   }
@@ -88,7 +95,10 @@ export class Palette {
     const mine = this.#asked;
     try {
       const page = await this.#world.client()?.searchSessions({ query, limit: mostHits });
-      if (mine === this.#asked && page !== undefined) this.#show(query, hitSection(page.hits, this.#world));
+      if (mine !== this.#asked || page === undefined) return;
+      this.#show(query, hitSection(page.hits, this.#world));
+      this.#showRest(restOf(page));
+      if (!page.isComplete) this.#timer = setTimeout(() => void this.#search(query), againMs);
     } catch (error) {
       if (mine === this.#asked) setText(this.#note, sentenceOf(error));
     }
@@ -119,6 +129,11 @@ export class Palette {
     );
     this.#note.classList.toggle("off-screen", length > 0);
     this.#mark();
+  }
+
+  #showRest(text: string): void {
+    setText(this.#rest, text);
+    this.#rest.hidden = text === "";
   }
 
   #line(entry: Entry, index: number): HTMLElement {
@@ -167,4 +182,9 @@ export class Palette {
     this.#close();
     entry.run();
   }
+}
+
+function restOf({ hits, next, isComplete }: SearchPage): string {
+  if (!isComplete) return paletteWords.t("reading");
+  return next === undefined ? "" : paletteWords.t("more", { n: hits.length });
 }

@@ -29,7 +29,8 @@ export class OpenChat {
     this.#outbox = outbox;
     this.#listeners = listeners;
     store.watch(["deleted"], ({ deleted }) => {
-      if (deleted?.key === this.#session?.key) this.#session?.end();
+      if (deleted === undefined) this.#session?.beginAnew();
+      else if (deleted.key === this.#session?.key) this.#session.end();
     });
   }
 

@@ -127,6 +127,12 @@ export class Session {
     this.#changed();
   }
 
+  /** Somebody has written in it elsewhere after it was deleted. */
+  beginAnew(): void {
+    this.#isKnown = true;
+    this.#loadOnce();
+  }
+
   /** What waits to be sent is another. */
   refresh(): void {
     this.#changed();
@@ -161,6 +167,7 @@ export class Session {
       this.#unsubscribe = undefined;
       void this.#loading.then(() => this.#whileLoading(() => this.#load()));
     };
+    this.#unsubscribe?.();
     this.#unsubscribe = this.#options.client.subscribe(this.key, onEvent, { fromSequence, onRewind });
   }
 

@@ -22,6 +22,6 @@ export async function openAssistant(options: GatewayOptions, core: Core, live: L
   const people = await openPeople(options, core, live);
   const inbound = openInbound(options, core, people, live);
   const platforms = await openChannels(options, core, inbound.intake, live);
-  const readers = await openReadership(core, platforms.channels.keys(), people.isOwner, live);
+  const readers = await openReadership(core, platforms.isAdded, people.isOwner, live);
   return { people, inbound, platforms, readers, mind: await openMind(options, core, live), live };
 }

@@ -4,7 +4,7 @@ import { createPreviews, type Previews } from "../../bus/previews.js";
 import type { Shape } from "../../bus/replies.js";
 import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels/channel.js";
 import type { PlatformScope } from "../../channels/platform.js";
-import { isPermitted, openPlatform, type PlatformName, platformNames, shapeOf } from "../../channels/platforms.js";
+import { isPermitted, openPlatform, platformNames, platformOf, shapeOf } from "../../channels/platforms.js";
 import { OpenWebhookPaths } from "../../channels/wire/webhook-paths.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
@@ -22,12 +22,14 @@ export interface Channels {
   /** What platforms bring to the gateway's own HTTP server. */
   readonly webhooks: Pick<OpenWebhookPaths, "find">;
   /** How replies are cut, also those of channels that are off. */
-  readonly shapes: ReadonlyMap<string, Shape>;
+  readonly shapes: Pick<ReadonlyMap<string, Shape>, "get">;
   readonly previews: Previews;
   /** Why channels that the config switches on are off. */
   readonly off: ReadonlyMap<string, string>;
   /** What people should know about channels, as sentences. */
   readonly problems: () => readonly string[];
+  /** It comes from an extension, and not from a section of the config. */
+  isAdded(name: string): boolean;
   /** Opens the channels that these sections switch on, and ends those that they switch off. */
   follow(sections: Config["channels"], connections: ComingAndGoing, states: ChannelStates): Promise<void>;
 }
@@ -53,8 +55,8 @@ export async function openChannels(
   const off = new Map<string, string>();
   const problems = new Map<string, readonly string[]>();
   const added = new Set(channels.keys());
-  const permitted = new Set<PlatformName>();
-  const open = async (name: PlatformName, sections: Config["channels"]): Promise<void> => {
+  const permitted = new Set<string>();
+  const open = async (name: string, sections: Config["channels"]): Promise<void> => {
     if (isPermitted(name, sections)) permitted.add(name);
     const opened = await openPlatform(name, sections, {
       ...scopeOf(options, forChannel(name), live),
@@ -66,7 +68,7 @@ export async function openChannels(
     for (const setting of opened?.noted ?? [])
       core.logEvent(draft("settings_changed", { scope: "gateway", ...setting }, { source: "gateway" }));
   };
-  for (const name of platformNames) await open(name, config.config.channels);
+  for (const name of Object.keys(config.config.channels)) await open(name, config.config.channels);
   const shapes = await loadShapes(channels);
   await records.opened();
   const previews = createPreviews({
@@ -78,7 +80,8 @@ export async function openChannels(
   });
   core.lives.onLeave("previews", (key) => previews.forgetSession(key));
   const follow: Channels["follow"] = async (sections, connections, states) => {
-    for (const name of platformNames.filter((each) => !added.has(each))) {
+    const names = new Set([...channels.keys(), ...off.keys(), ...permitted, ...Object.keys(sections)]);
+    for (const name of [...names].filter((each) => !added.has(each))) {
       const isWanted = sections[name] !== undefined;
       const isKnown = channels.has(name) || off.has(name);
       if (isWanted === isKnown && isPermitted(name, sections) === permitted.has(name)) continue;
@@ -95,7 +98,8 @@ export async function openChannels(
       else states.turnOff(name, off.get(name) ?? "it cannot be used");
     }
   };
-  return { channels, webhooks, shapes, previews, off, problems: () => [...problems.values()].flat(), follow };
+  const isAdded = (name: string): boolean => added.has(name);
+  return { channels, webhooks, shapes, previews, off, problems: () => [...problems.values()].flat(), isAdded, follow };
 }
 
 function scopeOf(
@@ -148,12 +152,8 @@ function addedChannels(
  * How the replies of each channel are cut, also of those that are off: what is queued for them has to fit when they are
  * back. Others than these carry any text whole, or are not known while they are off.
  */
-async function loadShapes(channels: ReadonlyMap<string, Channel>): Promise<ReadonlyMap<string, Shape>> {
-  const shapes = new Map<string, Shape>(channels);
-  for (const name of platformNames) {
-    if (shapes.has(name)) continue;
-    const shape = await shapeOf(name);
-    if (shape !== undefined) shapes.set(name, shape);
-  }
-  return shapes;
+async function loadShapes(channels: ReadonlyMap<string, Channel>): Promise<Channels["shapes"]> {
+  const ofPlatforms = new Map<string, Shape | undefined>();
+  for (const name of platformNames) ofPlatforms.set(name, await shapeOf(name));
+  return { get: (name) => channels.get(name) ?? ofPlatforms.get(platformOf(name) ?? "") };
 }

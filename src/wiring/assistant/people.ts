@@ -86,7 +86,9 @@ function policyOf(config: Config, home: string, grants: Grants): Policy {
     home,
     restrictToWorkspace: config.tools.restrictToWorkspace,
     owners: config.owners,
-    channels: Object.fromEntries(Object.entries(config.channels).filter(([, channel]) => channel !== undefined)),
+    channels: Object.fromEntries(
+      Object.entries(config.channels).flatMap(([name, channel]) => (channel === undefined ? [] : [[name, channel]])),
+    ),
     rules: config.policy.rules,
     grants,
   });

@@ -1,6 +1,6 @@
 import type { InboundMessage } from "../../bus/messages.js";
 import { isGroup } from "../../bus/replies.js";
-import { platformNames } from "../../channels/platforms.js";
+import { platformOf } from "../../channels/platforms.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
 import type { Records } from "../../engine/engine.js";
@@ -22,19 +22,18 @@ export interface Readership {
 
 export async function openReadership(
   { engine }: Pick<Core, "engine">,
-  channels: Iterable<string>,
+  isAdded: (channel: string) => boolean,
   isOwner: (channel: string, senderId: string) => boolean,
   live: LiveConfig,
 ): Promise<Readership> {
   const jobs = await engine.records.open("cron");
-  const opened = Object.keys(live.running.channels);
-  // Also while they are off: their chats stay what they are.
-  const platforms = new Set([...platformNames, ...opened, ...channels]);
+  // Also while they are off, or in the config no longer: their chats stay what they are.
+  const isBuiltIn = (name: string): boolean => platformOf(name) !== undefined && !isAdded(name);
   const open = ({ owners, heartbeat }: Config): ReadersOf =>
     createAudience({
       owners: owners.filter((owner) => isOwner(channelOf(owner), chatOf(owner))),
-      platforms,
-      plainIds: new Set(platformNames),
+      platforms: { has: (name) => isBuiltIn(name) || isAdded(name) },
+      plainIds: { has: isBuiltIn },
       chatOfJob: (sessionKey) => chatOfJob(sessionKey, { owners, heartbeat, jobs }),
     });
   let inForce = open(live.running);

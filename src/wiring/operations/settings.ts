@@ -9,7 +9,7 @@ import type {
   SenderView,
   SettingsApi,
 } from "../../api/settings/settings-api.js";
-import { isPlatformName, platformNames, setUpOf, titleOf } from "../../channels/platforms.js";
+import { isAccountName, isPlatformName, platformNames, setUpOf, titleOf } from "../../channels/platforms.js";
 import { configOf } from "../../config/load.js";
 import type { Config } from "../../config/schema.js";
 import { absentChannels } from "../../config/schema.js";
@@ -162,7 +162,8 @@ function withoutLogin(address: string): string {
 function channelsOf(states: readonly ChannelStatus[], written: unknown): readonly ChannelView[] {
   const sections = isObject(written) ? written : {};
   const isOn = (name: string): boolean => isObject(sections[name]) && sections[name].enabled === true;
-  const known = new Set<string>([...platformNames, ...states.map(({ name }) => name)]);
+  const accounts = Object.keys(sections).filter(isAccountName);
+  const known = new Set<string>([...platformNames, ...accounts, ...states.map(({ name }) => name)]);
   const ours = [...known].map((name) => {
     const found = states.find((state) => state.name === name);
     return {
@@ -174,7 +175,9 @@ function channelsOf(states: readonly ChannelStatus[], written: unknown): readonl
       lastSeenAt: found?.lastSeenAt,
       reason: found?.reason,
       toDo: found?.toDo,
-      ...(isPlatformName(name) ? { title: titleOf(name), fields: setUpOf(name)?.fields } : {}),
+      ...(isPlatformName(name) || accounts.includes(name)
+        ? { title: titleOf(name), fields: setUpOf(name)?.fields }
+        : {}),
     };
   });
   const reason = "maxclaw does not have this channel yet";

@@ -2,7 +2,7 @@ import type { ChannelStatus, EngineFacts } from "../../api/gateway-status.js";
 import { ChannelStates } from "../../api/status/channel-states.js";
 import { createGuestProblems } from "../../api/status/guest-problems.js";
 import { Status } from "../../api/status/status.js";
-import { isPlatformName, setUpOf, titleOf } from "../../channels/platforms.js";
+import { setUpOf, titleOf } from "../../channels/platforms.js";
 import { isUnmended } from "../../config/file-modes.js";
 import type { Config } from "../../config/schema.js";
 import { databaseName } from "../../doctor/database-name.js";
@@ -36,7 +36,7 @@ export function openStatus(
   const channels = new ChannelStates(
     new Map([...switchedOff(options), ...platforms.off]),
     core.logEvent,
-    titleOfOffered,
+    (name) => (platforms.isAdded(name) ? undefined : titleOfOffered(name)),
     (name) => platforms.channels.get(name)?.toDo?.(),
   );
   const status = new Status({
@@ -75,7 +75,7 @@ function engineOf({ config, openEngine }: GatewayOptions, { engine: { nodeId } }
 
 /** What people set up by its name, they know by that name. */
 function titleOfOffered(name: string): ChannelStatus["title"] {
-  return isPlatformName(name) && setUpOf(name) !== undefined ? titleOf(name) : undefined;
+  return setUpOf(name) === undefined ? undefined : titleOf(name);
 }
 
 /** Channels whose section of the config cannot be used, each with why. */

@@ -1,4 +1,4 @@
-import { isPlatformName, tryPlatform } from "../../channels/platforms.js";
+import { tryPlatform } from "../../channels/platforms.js";
 import type { LoadedConfig } from "../../config/load.js";
 import { messageOf, RequestError } from "../../errors.js";
 import type { Logger } from "../../log.js";
@@ -20,9 +20,7 @@ export async function tryChannel(
   if (reason !== undefined) throw failed(reason);
   using scope = linked(signal, limitMs);
   try {
-    const tried = isPlatformName(name)
-      ? await tryPlatform(name, config.channels, { home, log }, scope.signal)
-      : undefined;
+    const tried = await tryPlatform(name, config.channels, { home, log }, scope.signal);
     if (tried !== undefined) return tried.account;
   } catch (error) {
     const said = scope.signal.aborted ? `no answer within ${limitMs / 1000} s` : messageOf(error);

@@ -338,7 +338,7 @@ test("a day's summary is made of what owners said in private, not of what others
       const live = openLiveConfig(options);
       const core = await openCore(options, releases, live);
       const isOwner = (channel: string, sender: string): boolean => `${channel}:${sender}` === owner;
-      const { ofSession } = await openReadership(core, [], isOwner, live);
+      const { ofSession } = await openReadership(core, () => false, isOwner, live);
       const days = await readOwnersDay(core.sessions, ofSession, 0, Date.now() + 1000);
       const said = days.flatMap(({ messages }) => messages.map(({ content }) => content)).join("\n");
       assert.match(said, /zebra of 1\n[\s\S]*zebra of the page/);

@@ -39,6 +39,24 @@ describe("a chat that is deleted elsewhere", { timeout: 120_000, skip: withoutCh
     }),
   );
 
+  pageTest("is shown again, and read, once somebody begins it anew elsewhere", () =>
+    onPage(async (page, backend) => {
+      await page.getByText("Answer 3").waitFor();
+      await remove(backend, open);
+      await page.getByText("This conversation was deleted.").waitFor();
+      const written = { sessionKey: open, content: "from elsewhere" };
+      assert.equal((await page.request.post(`${backend.url}api/message`, { data: written })).ok(), true);
+      await page.locator(".message.assistant", { hasText: "You said: from elsewhere" }).waitFor();
+      assert.equal(await page.locator(".message").count(), 2);
+      assert.equal(await page.getByText("This conversation was deleted.").count(), 0);
+      const unread = async (): Promise<unknown> => {
+        const { sessions } = await (await page.request.get(`${backend.url}api/sessions`)).json();
+        return sessions.find(({ key }: { readonly key: string }) => key === open)?.unread;
+      };
+      await until("it is read", async () => (await unread()) === 0, 15_000);
+    }),
+  );
+
   pageTest("goes once the page is back, where it was away meanwhile, and so does what it has seen before", () =>
     onPage(async (page, backend) => {
       const sockets: WebSocketRoute[] = [];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe } from "node:test";
-import type { BrowserContext, Page, Route } from "playwright-core";
+import type { BrowserContext, Page, Route, WebSocketRoute } from "playwright-core";
 import { gate, until } from "../../support/engine/engine-kit.js";
 import { pageTest, withPage } from "../../support/worlds/http/chromium.js";
 import { backendOfBlock, browserOfBlock } from "../../support/worlds/http/page-block.js";
@@ -50,6 +50,36 @@ describe("what is not sent yet on the web page", { timeout: 120_000, skip: witho
       assert.equal(asked.length, before + 1);
       await kept(second, 0);
     }),
+  );
+
+  pageTest("a file that a gateway does not take because it is stopping goes along once it is back", () =>
+    withPage(
+      browser(),
+      backend().url,
+      async (page) => {
+        const sockets: WebSocketRoute[] = [];
+        let isStopping = true;
+        await page.routeWebSocket(/\/ws$/, (socket) => {
+          sockets.push(socket);
+          socket.connectToServer();
+        });
+        await page.route("**/api/upload", (route) =>
+          isStopping
+            ? route.fulfill({ status: 503, json: { error: "The gateway is stopping.", code: "closed" } })
+            : route.continue(),
+        );
+        await page.reload();
+        await attach(page, "note.txt");
+        await page.getByText("Waits for the gateway").waitFor();
+        await write(page, "what is in this?");
+        await page.locator(".pending", { hasText: "what is in this?" }).waitFor();
+        isStopping = false;
+        for (const socket of sockets) await socket.close();
+        await page.locator(".message.assistant", { hasText: "You said:" }).waitFor();
+        assert.equal(await page.locator(".message.user").getByText("note.txt").count(), 1);
+      },
+      { expected: /503|WebSocket/ },
+    ),
   );
 
   pageTest("is sent once when the answer of the gateway is lost, and the tab with it", () =>

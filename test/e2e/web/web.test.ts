@@ -319,16 +319,19 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         await send(page, "greet me");
         await waitForText(page.locator(".message.assistant .markdown"), "friend");
         await waitUntilIdle(page);
+        // The list is read a second later.
+        const row = page.locator(".session-groups .session", { hasText: "greet me" }).first();
+        await row.waitFor();
         isAway = true;
         for (const socket of sockets) await socket.close();
         await page.locator(".banner.offline").waitFor();
-        const row = page.locator(".session-groups .session", { hasText: "greet me" }).first();
         await row.hover();
         await row.getByRole("button", { name: /^Actions/ }).click();
         await page.getByRole("menuitem", { name: "Save as Markdown" }).click();
         await page.locator(".banner.failure").waitFor();
         isAway = false;
-        await page.getByRole("button", { name: "Try now" }).click();
+        // It may have tried by itself in this moment.
+        await page.evaluate("dispatchEvent(new Event('online'))");
         await page.locator(".banner.offline").waitFor({ state: "hidden" });
         await page.locator(".banner.failure").waitFor({ state: "detached" });
       },
@@ -469,6 +472,21 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     ),
   );
 
+  pageTest("on a phone the field still says whole what it is for while an answer can be stopped", () =>
+    onPage(
+      async (page) => {
+        const field = page.getByLabel("Message", { exact: true });
+        await field.fill("write a long story");
+        await field.press("Enter");
+        await page.getByRole("button", { name: "Stop" }).waitFor();
+        const room = Number(await page.evaluate(roomBesidePlaceholder));
+        await page.getByRole("button", { name: "Stop" }).click();
+        assert.ok(room >= 0, `${room} px`);
+      },
+      { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+    ),
+  );
+
   pageTest("follows the system's light or dark colours", async () => {
     const colours: unknown[] = [];
     for (const colorScheme of ["light", "dark"] as const) {
@@ -581,3 +599,11 @@ async function isAtBottom(page: Page): Promise<boolean> {
 async function scrollTop(page: Page): Promise<number> {
   return await page.locator(".scroller").evaluate((element) => element.scrollTop);
 }
+
+const roomBesidePlaceholder = `(() => {
+  const area = document.querySelector("#message");
+  const { font, paddingLeft, paddingRight } = getComputedStyle(area);
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = font;
+  return area.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - pen.measureText(area.placeholder).width;
+})()`;

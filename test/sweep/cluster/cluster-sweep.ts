@@ -6,6 +6,7 @@ import type { SweepEngine } from "../sweep.js";
 import type { Nursery } from "../world/child-process.js";
 import { findBrokenInCluster } from "./cluster-invariants.js";
 import { type ClusterNode, ClusterWorld } from "./cluster-world.js";
+import { describeStandstill } from "./standstill.js";
 
 /** What troubles of one kind have cost. */
 export interface ClusterRow {
@@ -25,6 +26,8 @@ export interface DatabaseServer {
   terminate(): Promise<void>;
   pause(): void;
   resume(): void;
+  /** What waits there for the world of this folder, and who holds it. */
+  describe(root: string): Promise<readonly string[]>;
 }
 
 /** Something that happens to a world at work. Resolves, with how often it happened, once nothing is in the way any more. */
@@ -122,13 +125,18 @@ export class ClusterSweep implements AsyncDisposable {
   }
 
   /** Talks until one of the nodes, whichever it is, has passed the point and was ended or stopped there. Gives those that were. */
-  async untilPassed(point: string, nth: number, signal: "SIGKILL" | "SIGSTOP"): Promise<readonly ClusterNode[]> {
+  async untilPassed(
+    point: string,
+    nth: number,
+    signal: "SIGKILL" | "SIGSTOP",
+    talk = (): void => this.talk(),
+  ): Promise<readonly ClusterNode[]> {
     const { world } = this;
     const armed = world.healthy;
     await Promise.all(armed.map(({ child }) => child.arm({ point, nth, signal })));
     const isHit = ({ child }: ClusterNode): boolean => child.hasEnded || child.isStopped;
     for (let round = 0; round < mostRounds; round += 1) {
-      this.talk();
+      talk();
       const isQuiet = { yes: false };
       const waiting = this.#quietUnless(() => armed.some(isHit)).then(() => {
         isQuiet.yes = true;
@@ -137,8 +145,10 @@ export class ClusterSweep implements AsyncDisposable {
       await waiting;
       if (armed.some(isHit)) break;
     }
-    // One that stops just now answers once it goes on.
-    for (const node of armed) if (!isHit(node)) void node.child.arm({ nth: 0 });
+    // Another one may pass it at the same moment: it does not answer then.
+    const disarmed = new Set<ClusterNode>();
+    for (const node of armed) void node.child.arm({ nth: 0 }).then(() => disarmed.add(node));
+    await until(`nobody else passes ${point}`, () => armed.every((one) => disarmed.has(one) || isHit(one)), limitMs);
     const hit = armed.filter(isHit);
     if (hit.length === 0) throw new Error("the point was never passed");
     return hit;
@@ -146,6 +156,8 @@ export class ClusterSweep implements AsyncDisposable {
 
   /** All nodes are there and answer. */
   async #quietUnless(isOver: () => boolean): Promise<void> {
+    const over = untilTrue(isOver);
+    over.catch(() => undefined);
     await until(
       "the round is over",
       async () => {
@@ -153,7 +165,7 @@ export class ClusterSweep implements AsyncDisposable {
         this.world.nudge();
         if (this.world.pending > 0) return false;
         const work = this.world.healthy.map(({ child }) => child.work());
-        const first = await Promise.race([Promise.all(work), untilTrue(isOver)]);
+        const first = await Promise.race([Promise.all(work), over]);
         return first === true || first.every((count) => count === 0);
       },
       limitMs,
@@ -164,8 +176,8 @@ export class ClusterSweep implements AsyncDisposable {
     try {
       await job();
     } catch (error) {
-      const log = this.world.log().split("\n").slice(-20).join("\n");
-      throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}\n${log}`, { cause: error });
+      const state = await describeStandstill(this.world, () => this.database.describe(this.world.root));
+      throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}\n${state}`, { cause: error });
     }
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { backoffMs } from "../../../src/util/async/backoff.js";
 import { until } from "../../support/engine/engine-kit.js";
 import type { Evidence } from "../evidence.js";
 import type { Kill, Look } from "../protocol.js";
@@ -9,8 +10,8 @@ import { openTcpProxy, type TcpProxy } from "./tcp-proxy.js";
 
 /** Generous: what a node had is free after seconds, and the machine may be busy. */
 const limitMs = 90_000;
-/** A person looks elsewhere when nothing comes. */
-const impatientMs = 4000;
+/** A person looks elsewhere when nothing comes, each time later: a slow machine must come to an answer. */
+const impatient = { firstMs: 4000, longestMs: 30_000 };
 
 /** One machine: its home stays, processes come and go. */
 export interface ClusterNode {
@@ -32,6 +33,8 @@ export class ClusterWorld extends Outside {
   readonly #frozen = new Set<number>();
   readonly #sections: object;
   #nudgedAt = performance.now();
+  /** Since the last answer. */
+  #nudges = 1;
   #turns = 0;
 
   private constructor(
@@ -154,9 +157,13 @@ export class ClusterWorld extends Outside {
   /** Who has waited for long asks elsewhere. */
   nudge(): void {
     const now = performance.now();
-    if (this.person.pending === 0) this.#nudgedAt = now;
-    if (now - this.#nudgedAt < impatientMs) return;
+    if (this.person.pending === 0) {
+      this.#nudgedAt = now;
+      this.#nudges = 1;
+    }
+    if (now - this.#nudgedAt < backoffMs(this.#nudges, impatient)) return;
     this.#nudgedAt = now;
+    this.#nudges += 1;
     this.#turnPerson();
   }
 
@@ -169,6 +176,14 @@ export class ClusterWorld extends Outside {
     const ledger = await healthy[0]?.child.ledger();
     if (look === undefined || ledger === undefined) throw new Error("No node could be looked at");
     return this.evidenceOf(look, new Map(ledger.map(({ messageId, end }) => [messageId, end])));
+  }
+
+  /** A text in which engines are named by their lives and machines. */
+  nameLives(text: string): string {
+    return this.lives.reduce<string>((named, id, index) => {
+      const node = this.nodes.find(({ life }) => life === index + 1)?.name ?? "ended";
+      return id === undefined ? named : named.replaceAll(id, `life ${index + 1} (${node})`);
+    }, text);
   }
 
   /** What the children have logged as warnings and errors. */

@@ -1,9 +1,11 @@
 import type { StorageServer } from "../../support/fakes/storage-servers.js";
 import { urlOf } from "../../support/postgres/postgres-kit.js";
 import { openSql } from "../../support/postgres/sql.js";
+import { schemaOf } from "../postgres.js";
 import type { SweepEngine } from "../sweep.js";
 import type { Nursery } from "../world/child-process.js";
 import { type ClusterRow, ClusterSweep, type DatabaseServer, type Trouble } from "./cluster-sweep.js";
+import { describeDatabase } from "./database-state.js";
 
 export interface ClusterRun {
   readonly engine: SweepEngine;
@@ -28,6 +30,10 @@ export function databaseOf(server: StorageServer): DatabaseServer {
     async terminate() {
       await using sql = await openSql(urlOf(server.port));
       await sql.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'maxclaw'");
+    },
+    async describe(root) {
+      await using sql = await openSql(urlOf(server.port));
+      return await describeDatabase(sql, schemaOf(root));
     },
   };
 }

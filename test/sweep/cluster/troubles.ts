@@ -147,6 +147,15 @@ const frozenAnywhere: Trouble = {
   },
 };
 
+/** Its platform asks others meanwhile, so that its own copy of the message is one too many when it comes back. */
+const frozenAtTheDoor: Trouble = {
+  name: "stood still while it stored a message of Telegram",
+  async happen(world, sweep) {
+    const hit = await sweep.untilPassed("accept:before-sync", 1, "SIGSTOP", () => world.say("t1", "plain"));
+    return await whileFrozen(world, sweep, hit);
+  },
+};
+
 const allKilled: Trouble = {
   name: "all killed at once",
   async happen(world, sweep) {
@@ -197,6 +206,7 @@ export const troubles: readonly Trouble[] = [
   allKilled,
   stopped,
   frozenAnywhere,
+  frozenAtTheDoor,
   network("cut off from the database", (node) => node.network.cut()),
   network("the network to the database loses everything", (node) => node.network.swallow()),
   slowNetwork,

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { LedgerEntry } from "../../../src/engine/engine.js";
 import { childFile } from "../../support/project.js";
-import type { Kill, Look, Opening, Order, Said } from "../protocol.js";
+import type { Kill, Look, Opening, Order, Said, WorkLeft } from "../protocol.js";
 
 const ownEngine = new URL("../embedded.js", import.meta.url).href;
 
@@ -126,8 +126,13 @@ export class SweepChild {
   }
 
   /** Pieces of work in the queues, and sub-agents that have not ended. */
-  work(): Promise<number | undefined> {
-    return this.#ask<number>({ id: 0, order: "work" });
+  async work(): Promise<number | undefined> {
+    const left = await this.workLeft();
+    return left && left.parked + left.tasks + left.inbound + left.outbound;
+  }
+
+  workLeft(): Promise<WorkLeft | undefined> {
+    return this.#ask<WorkLeft>({ id: 0, order: "work" });
   }
 
   passings(): Promise<Readonly<Record<string, number>> | undefined> {

@@ -9,7 +9,7 @@ import { type Gateway, openGateway } from "../../../src/gateway.js";
 import type { LogFields, Logger } from "../../../src/log.js";
 import { databaseVariable } from "../database.js";
 import type { EngineUnderTest } from "../embedded.js";
-import type { Kill, Look, LookAtChat, Opening, Order, Said } from "../protocol.js";
+import type { Kill, Look, LookAtChat, Opening, Order, Said, WorkLeft } from "../protocol.js";
 import { createRelayChannel } from "./relay-channel.js";
 import { countingTools } from "./tools.js";
 
@@ -135,6 +135,16 @@ function skewClock(ms: number): void {
   } as DateConstructor;
 }
 
+async function workLeft(of: Engine): Promise<WorkLeft> {
+  // In the order in which it goes on: what moves on while it is counted is counted at one of its places at least.
+  const parked = (await parkedIn(of)).length;
+  // A sub-agent that has ended waits in no queue until its result is accepted.
+  const tasks = (await of.records.open("task")).list().map(({ value }) => parseTask(value));
+  const running = tasks.filter((task) => task !== undefined && !isOver(task)).length;
+  const { inboundWaiting: inbound, outboundWaiting: outbound } = of.status();
+  return { parked, tasks: running, inbound, outbound };
+}
+
 const parkedUpdate = z.object({ update: z.object({ message: z.object({ text: z.string() }) }) });
 
 async function parkedIn(of: Engine): Promise<readonly string[]> {
@@ -153,15 +163,8 @@ async function obey(order: Exclude<Order, { order: "goOn" }>): Promise<unknown> 
       return arm(order.kill);
     case "look":
       return await look(engine);
-    case "work": {
-      // In the order in which it goes on: what moves on while it is counted is counted at one of its places at least.
-      const parked = (await parkedIn(engine)).length;
-      // A sub-agent that has ended waits in no queue until its result is accepted.
-      const tasks = (await engine.records.open("task")).list().map(({ value }) => parseTask(value));
-      const running = tasks.filter((task) => task !== undefined && !isOver(task)).length;
-      const { inboundWaiting, outboundWaiting } = engine.status();
-      return parked + running + inboundWaiting + outboundWaiting;
-    }
+    case "work":
+      return await workLeft(engine);
     case "passings":
       return Object.fromEntries(passings);
     case "ledger":

@@ -2,6 +2,8 @@
 export class HttpPerson {
   readonly #sessionKey: string;
   #address: string | undefined;
+  /** How often it has turned somewhere: also to the same place once more. */
+  #turns = 0;
   #onAddress: (() => void)[] = [];
   /** Accepted one after the other: a later message goes out once the one before is acknowledged. */
   #last: Promise<void> = Promise.resolve();
@@ -35,6 +37,7 @@ export class HttpPerson {
   moveTo(address: string | undefined): void {
     this.#address = address;
     if (address === undefined) return;
+    this.#turns += 1;
     for (const resolve of this.#onAddress.splice(0)) resolve();
     void this.#repeatLast(address);
   }
@@ -79,10 +82,11 @@ export class HttpPerson {
   }
 
   async #deliver(text: string, onAcknowledged: () => void): Promise<void> {
-    for (let last: string | undefined; !this.#isGone; ) {
-      const address = await this.#nextAddress(last);
-      if (address === undefined) return;
-      last = address;
+    for (let last = 0; !this.#isGone; ) {
+      await this.#turnedAfter(last);
+      const address = this.#address;
+      if (address === undefined) continue;
+      last = this.#turns;
       const answer = await this.#post(address, text, onAcknowledged).catch(() => undefined);
       if (answer === undefined) continue;
       this.#answers.push({ text, answer });
@@ -91,11 +95,10 @@ export class HttpPerson {
     }
   }
 
-  /** The address that is not `last`, which has broken. */
-  async #nextAddress(last: string | undefined): Promise<string | undefined> {
-    while (!this.#isGone && (this.#address === undefined || this.#address === last))
+  /** Resolves once it has turned somewhere after this turn, at which nothing came of it. */
+  async #turnedAfter(turn: number): Promise<void> {
+    while (!this.#isGone && (this.#address === undefined || this.#turns === turn))
       await new Promise<void>((resolve) => this.#onAddress.push(resolve));
-    return this.#address;
   }
 
   #post(address: string, content: string, onAcknowledged: () => void): Promise<string | undefined> {

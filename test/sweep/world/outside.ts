@@ -9,7 +9,7 @@ import type { FakeModelServer, RecordedRequest } from "../../support/worlds/mode
 import type { EngineUnderTest } from "../embedded.js";
 import type { AskedInLife, ChatEvidence, Evidence } from "../evidence.js";
 import type { Look, LookAtChat } from "../protocol.js";
-import { answerTo, type Kind, readAsked, textOf } from "../script.js";
+import { answerTo, type Kind, markerOf, readAsked, textOf } from "../script.js";
 import { HttpPerson } from "./http-person.js";
 import { type RelayServer, startRelay } from "./relay-server.js";
 import type { ToolRun } from "./tools.js";
@@ -131,6 +131,21 @@ export class Outside {
     return byKey;
   }
 
+  /** What was said and is not taken, answered and shown, with what is missing: for who asks why all waits. */
+  unanswered(): readonly string[] {
+    const acknowledged = this.acknowledged();
+    return chatNames.flatMap((name) => {
+      const taken = acknowledged.get(chats[name].key) ?? [];
+      const shown = this.#shownIn(name).join("\n");
+      return (this.#said.get(name) ?? []).flatMap((text) => {
+        const isAnswered = new RegExp(`${markerOf(text)}(?!\\d)`).test(shown);
+        if (isAnswered && taken.includes(text)) return [];
+        const missing = isAnswered ? "is answered, and was not acknowledged" : "has no answer";
+        return [`"${text}" ${missing}${!isAnswered && !taken.includes(text) ? ", and was not acknowledged" : ""}`];
+      });
+    });
+  }
+
   protected evidenceOf(look: Look, ledger: ReadonlyMap<string, string>): Evidence {
     return {
       chats: chatNames.map((name) => this.#chatEvidence(name, look)),
@@ -172,13 +187,17 @@ export class Outside {
 
   #chatEvidence(name: ChatName, look: Look): ChatEvidence {
     const { key, platform } = chats[name];
+    const said = this.#said.get(name) ?? [];
+    return { look: lookAt(look, key), name, platform, said, shown: this.#shownIn(name) };
+  }
+
+  #shownIn(name: ChatName): readonly string[] {
+    const { key, platform } = chats[name];
     const [channel, chatId] = key.split(":");
     const sent = channel === "telegram" ? this.telegram.sent : this.relay.shown;
-    const shown =
-      platform === "client"
-        ? this.answers(this.#said.get(name) ?? [])
-        : sent.filter((message) => message.chatId === chatId).map(({ text }) => text.trim());
-    return { look: lookAt(look, key), name, platform, said: this.#said.get(name) ?? [], shown };
+    return platform === "client"
+      ? this.answers(this.#said.get(name) ?? [])
+      : sent.filter((message) => message.chatId === chatId).map(({ text }) => text.trim());
   }
 
   /** Each life has a key of its own, so that the model knows which one asks. */

@@ -34,7 +34,8 @@ export async function startRelay(): Promise<RelayServer> {
   const shownAs = new Map<string, number>();
   let confirmed = 0;
   let repeated: RelayUpdate | undefined;
-  let poll: (() => void) | undefined;
+  /** Of requests that wait for updates: one of a process that stood still may come behind that of its successor. */
+  const polls = new Set<() => void>();
   let hanging: { readonly when: "before" | "after"; readonly come: () => void } | undefined;
 
   const takeUpdates = async (after: number, gone: Promise<unknown>): Promise<readonly RelayUpdate[]> => {
@@ -43,7 +44,7 @@ export async function startRelay(): Promise<RelayServer> {
     repeated = undefined;
     const fresh = (): readonly RelayUpdate[] => updates.filter(({ position }) => position > after);
     if (fresh().length + again.length === 0)
-      await Promise.race([gone, new Promise<void>((resolve) => (poll = resolve))]);
+      await Promise.race([gone, new Promise<void>((resolve) => polls.add(resolve))]);
     return [...again.filter(({ position }) => position <= after), ...fresh()];
   };
 
@@ -80,7 +81,8 @@ export async function startRelay(): Promise<RelayServer> {
     url: `http://127.0.0.1:${port}`,
     write(chatId, text) {
       updates.push({ position: updates.length + 1, chatId, text });
-      poll?.();
+      for (const wake of polls) wake();
+      polls.clear();
     },
     shown,
     get confirmed() {

@@ -18,10 +18,10 @@ describe("what was sent to models", () => {
   it("is kept byte for byte, each attempt of a call by itself, and goes with its chat", () => {
     const sent = new SentRequests({ now: () => 5 });
     const body = '{"text":"爱 🎉 \\u0000"}';
-    sent.keep({ ...call, sessionKey: "webui:a", body });
-    sent.keep({ ...call, sessionKey: "webui:a", body: "{}" });
-    sent.keep({ ...call, sessionKey: "webui:b", body: "other" });
-    sent.keep({ ...call, sessionKey: "webui:a", iteration: 2, body: "later" });
+    sent.keep({ ...call, sessionKey: "webui:a", body: Buffer.from(body) });
+    sent.keep({ ...call, sessionKey: "webui:a", body: Buffer.from("{}") });
+    sent.keep({ ...call, sessionKey: "webui:b", body: Buffer.from("other") });
+    sent.keep({ ...call, sessionKey: "webui:a", iteration: 2, body: Buffer.from("later") });
     const [first] = sent.read("webui:a", "turn_1", 1);
     assert.deepEqual([first?.body, first?.bytes, first?.sentAt], [body, Buffer.byteLength(body), 5]);
     assert.equal(first?.sha256, createHash("sha256").update(body).digest("hex"));
@@ -34,11 +34,11 @@ describe("what was sent to models", () => {
   it("takes no more memory than it may: the oldest goes first", () => {
     const sent = new SentRequests({ roomBytes: 10_000 });
     for (const key of ["webui:1", "webui:2", "webui:3", "webui:4"])
-      sent.keep({ ...call, sessionKey: key, body: random(3000) });
+      sent.keep({ ...call, sessionKey: key, body: Buffer.from(random(3000)) });
     assert.deepEqual(bodiesOf(sent, "webui:1"), []);
     for (const key of ["webui:2", "webui:3", "webui:4"]) assert.equal(bodiesOf(sent, key).length, 1, key);
     // What alone is too much is not kept, and takes nothing else away.
-    sent.keep({ ...call, sessionKey: "webui:5", body: random(20_000) });
+    sent.keep({ ...call, sessionKey: "webui:5", body: Buffer.from(random(20_000)) });
     assert.deepEqual(bodiesOf(sent, "webui:5"), []);
     assert.equal(bodiesOf(sent, "webui:2").length, 1);
   });
@@ -50,7 +50,8 @@ describe("what was sent to models", () => {
     // In characters of three bytes, of which the first two are the same: the place where two requests part is in one.
     for (let said = "", n = 0; n < 40; said += `,"爱爲 ${random(20)}"`, n += 1)
       bodies.push(`{"messages":["${prompt}"${said}],"tools":"${tools}"}`);
-    for (const [iteration, body] of bodies.entries()) sent.keep({ ...call, sessionKey: "webui:a", iteration, body });
+    for (const [iteration, body] of bodies.entries())
+      sent.keep({ ...call, sessionKey: "webui:a", iteration, body: Buffer.from(body) });
     for (const [iteration, body] of bodies.entries())
       assert.deepEqual(bodiesOf(sent, "webui:a", iteration), [body], `request ${iteration}`);
   });
@@ -63,7 +64,7 @@ describe("what was sent to models", () => {
       const chat = (n * 7) % 3;
       const key = `webui:${chat}`;
       const body = `${prompts[chat]}${random(2 * ((n * 37) % 400))}${n % 11 === 0 ? random(4000) : "end"}`;
-      sent.keep({ ...call, sessionKey: key, iteration: n, body });
+      sent.keep({ ...call, sessionKey: key, iteration: n, body: Buffer.from(body) });
       bodies.push({ key, body });
       if (n % 50 === 49) {
         sent.forget(key);

@@ -27,6 +27,32 @@ test("the page comes with its type, a strict policy and an ETag; hashed assets a
   assert.deepEqual([head.status, head.headers.get("content-length"), await head.text()], [200, "34", ""]);
 });
 
+test("text comes compressed to who takes that, and each form has its own ETag", async () => {
+  await using served = await openTestServer();
+  const code = `export const words = ${JSON.stringify("the same words again ".repeat(2000))};`;
+  await writeFile(join(served.webRoot, "assets", "long-Abc12345.js"), code);
+  await writeFile(join(served.webRoot, "assets", "dots-Abc12345.png"), code);
+  const read = async (name: string, accepted: string) => {
+    const headers = { "accept-encoding": accepted };
+    const answer = await fetch(`${served.url}/assets/${name}`, { headers });
+    const of = (header: string): string | null => answer.headers.get(header);
+    return { text: await answer.text(), encoding: of("content-encoding"), etag: of("etag") ?? "", vary: of("vary") };
+  };
+  const plain = await read("long-Abc12345.js", "identity");
+  assert.deepEqual([plain.text, plain.encoding, plain.vary], [code, null, "Accept-Encoding"]);
+  for (const accepted of ["gzip, deflate, br", "br;q=1, GZIP ; q=0.5", "*"]) {
+    const small = await read("long-Abc12345.js", accepted);
+    assert.deepEqual([small.text, small.encoding, small.vary], [code, "gzip", "Accept-Encoding"], accepted);
+    assert.notEqual(small.etag, plain.etag);
+    const known = { "accept-encoding": accepted, "if-none-match": small.etag };
+    assert.equal((await fetch(`${served.url}/assets/long-Abc12345.js`, { headers: known })).status, 304);
+  }
+  for (const accepted of ["gzip;q=0", "br, gzip; q=0.0, deflate", "xgzip"])
+    assert.equal((await read("long-Abc12345.js", accepted)).encoding, null, accepted);
+  assert.equal((await read("dots-Abc12345.png", "gzip")).encoding, null, "a picture is small already");
+  assert.equal((await read("index-Abc12345.js", "gzip")).encoding, null, "nor what fits into one packet");
+});
+
 test("paths of the page's own get index.html, but only by GET and without an extension", async () => {
   await using served = await openTestServer();
   const statusOf = async (path: string, method = "GET"): Promise<number> =>

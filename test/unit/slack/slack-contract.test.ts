@@ -1,3 +1,4 @@
+import { asAccount, contextFor } from "../../../src/channels/account.js";
 import { createSlackChannel } from "../../../src/channels/slack/slack.js";
 import { silentLog } from "../../../src/log.js";
 import { testChannelContract } from "../../contracts/channel.js";
@@ -11,7 +12,8 @@ const passingRefusals = ["invalid_auth", "token_revoked", "missing_scope"].map((
   body: { ok: false, error },
 }));
 
-testChannelContract("slack", async () => {
+/** `name`: of a further account, if it is one. */
+async function openSlack(name?: string) {
   const slack = await startFakeSlack();
   const { server, chats, apiRoot, appToken, previewed } = slack;
   const spans = { busyRetryMs: 20, socket: { reconnectMs: 0 } };
@@ -20,7 +22,10 @@ testChannelContract("slack", async () => {
       platform: { server, chats, sendCall, editCall, refusal: slackRefusal, passingRefusals },
       open(context, isWrong = false) {
         const botToken = isWrong ? "xoxb-wrong-secret" : slack.botToken;
-        return createSlackChannel({ botToken, appToken, apiRoot, spans, log: silentLog }, context);
+        const options = { botToken, appToken, apiRoot, spans, log: silentLog };
+        if (name === undefined) return createSlackChannel(options, context);
+        const account = { platform: "slack", name };
+        return asAccount(createSlackChannel(options, contextFor(account, context)), account);
       },
       secrets: [slack.botToken, appToken, "xoxb-wrong-secret", "secret-ticket"],
       chats: [slack.directOf(ann), slack.directOf(bob)],
@@ -31,4 +36,7 @@ testChannelContract("slack", async () => {
     }),
     previewed: () => previewed,
   };
-});
+}
+
+testChannelContract("slack", () => openSlack());
+testChannelContract("slack-acme", () => openSlack("slack-acme"));

@@ -1,28 +1,28 @@
+import { asAccount, contextFor } from "../../../src/channels/account.js";
 import type { ChannelContext } from "../../../src/channels/channel.js";
 import { toTelegramHtml } from "../../../src/channels/formatting/dialects/telegram-html.js";
 import { createTelegramChannel } from "../../../src/channels/telegram/telegram.js";
 import { silentLog } from "../../../src/log.js";
+import type { FarSide } from "../../contracts/channel/far-side.js";
 import { testChannelContract } from "../../contracts/channel.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { parseTelegramHtml } from "../../support/rules/telegram-entities.js";
+import { testContext } from "../../support/worlds/channels/over-fake.js";
 
-testChannelContract("telegram", async () => {
+/** `name`: the channel's. */
+async function openTelegram(name = "telegram"): Promise<FarSide> {
   const telegram = await startFakeTelegram({ token: "4242:contract-secret" });
   const open = (
     token: string,
     cursor: (name: string) => Promise<string | undefined> = async () => undefined,
     more: Partial<ChannelContext> = {},
-  ) =>
-    createTelegramChannel(
-      {
-        token,
-        apiRoot: telegram.url,
-        pollTimeoutSeconds: 0.2,
-        busyRetryMs: 20,
-        log: silentLog,
-      },
-      { cursor, sendTimeoutMs: 1000, ...more },
-    );
+  ) => {
+    const options = { token, apiRoot: telegram.url, pollTimeoutSeconds: 0.2, busyRetryMs: 20, log: silentLog };
+    const context = { cursor, sendTimeoutMs: 1000, ...more };
+    if (name === "telegram") return createTelegramChannel(options, context);
+    const account = { platform: "telegram", name };
+    return asAccount(createTelegramChannel(options, contextFor(account, testContext(context))), account);
+  };
   const newest = (chatId: string) => {
     const sent = telegram.sent.findLast((message) => message.chatId === chatId);
     return telegram.edited.findLast(({ messageId }) => messageId === sent?.messageId) ?? sent;
@@ -64,4 +64,7 @@ testChannelContract("telegram", async () => {
     loseConnection: () => telegram.cutNext({ method: "getUpdates", when: "before" }),
     [Symbol.asyncDispose]: () => telegram.stop(),
   };
-});
+}
+
+testChannelContract("telegram", () => openTelegram());
+testChannelContract("telegram-work", () => openTelegram("telegram-work"));

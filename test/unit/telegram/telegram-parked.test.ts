@@ -127,6 +127,50 @@ test("what somebody sends who is not listened to is never parked", async () => {
   assert.doesNotMatch(JSON.stringify([...disk.records]), /private words/);
 });
 
+for (const isTaken of [false, true])
+  test(`what a node parks while it loses the bot to another one, which ${isTaken ? "has taken" : "takes"} it, is not left there`, async () => {
+    await using telegram = await startFakeTelegram({ token });
+    const disk = new Disk();
+    const begun = gate();
+    const late = gate();
+    const parked = gate();
+    const slow = gate();
+    const { context } = new Process(disk);
+    const put = async (id: string, value: unknown): Promise<void> => {
+      begun.open();
+      await late.opened;
+      disk.records.set(id, JSON.parse(JSON.stringify(value)));
+      parked.open();
+    };
+    const options = { token, apiRoot: telegram.url, pollTimeoutSeconds: 0.1, parkAfterMs: 20, log: keepLog() };
+    const records = context.records && { ...context.records, put };
+    say(telegram, 1, "hello");
+    const losing = createTelegramChannel(options, { ...context, records });
+    await using before = startChannel(losing, async () => {
+      await slow.opened;
+      return { status: "busy", reply: "" };
+    });
+    await begun.opened;
+    void before.stop();
+    // The other one cannot park it by itself.
+    disk.isFull = true;
+    const come = gate();
+    await using _after = startChannel(open(telegram, new Process(disk)), async (message) => {
+      come.open();
+      if (!isTaken) await slow.opened;
+      return disk.take(message);
+    });
+    using _freed = { [Symbol.dispose]: slow.open };
+    await come.opened;
+    if (isTaken) await until("it is taken and confirmed", () => disk.taken.length === 1 && telegram.pending === 0);
+    late.open();
+    await parked.opened;
+    await until("Telegram may forget it", () => telegram.pending === 0);
+    slow.open();
+    await until("nothing is parked", () => disk.records.size === 0);
+    assert.deepEqual(disk.texts(), ["hello"]);
+  });
+
 function sendAlbum(telegram: FakeTelegram): void {
   for (const name of ["a", "b"])
     telegram.pushMessage({

@@ -81,6 +81,37 @@ describe("the outbox of the page", () => {
     await until("it is refused again", () => sent.length === 0 && uploads.length === 2);
   });
 
+  test("brings a file again that a stop of the gateway has cut, whichever of the two is noticed first", async () => {
+    for (const isBackFirst of [false, true]) {
+      const { outbox, sent, uploads, goDown, comeBack } = world(new MemoryOutboxStore(), {
+        cutsUploads: 1,
+        isBackFirst,
+      });
+      outbox.send(key, { ...written("look"), files: [file("a.txt")] });
+      await until("it was cut", () => uploads.length > 0);
+      if (!isBackFirst) {
+        goDown();
+        comeBack();
+      }
+      await until("it is there", () => sent.length === 1);
+      assert.deepEqual(outbox.of(key), []);
+      assert.equal(uploads.length, 2);
+    }
+    const alone = world(new MemoryOutboxStore(), { cutsUploads: 9, noticeMs: 1 });
+    alone.outbox.send(key, { ...written("look"), files: [file("a.txt")] });
+    await until("it says why", () => alone.outbox.of(key)[0]?.error === "a.txt could not be sent");
+    assert.equal(alone.uploads.length, 1, "the connection was there all the time");
+  });
+
+  test("keeps a message that the gateway does not take because it is stopping", async () => {
+    const { outbox, sent, tries, goDown, comeBack } = world(new MemoryOutboxStore(), { stopsAt: "hello" });
+    outbox.send(key, written("hello"));
+    await until("it was tried", () => tries.length === 1);
+    goDown();
+    comeBack();
+    await until("it is there", () => sent.length === 1);
+  });
+
   test("leaves a message in the page until its event comes, where the chat is open", async () => {
     const { outbox, sent } = world(new MemoryOutboxStore(), { open: key });
     outbox.send(key, written("hello"));
@@ -96,17 +127,36 @@ interface World {
   readonly isDown?: boolean;
   readonly holdsUploads?: boolean;
   readonly refuses?: string;
+  /** So many uploads break off. */
+  readonly cutsUploads?: number;
+  /** The connection went and came before that. */
+  readonly isBackFirst?: boolean;
+  /** While the gateway stops it takes no more of this. */
+  readonly stopsAt?: string;
+  readonly noticeMs?: number;
   /** The chat that the page follows. */
   readonly open?: string;
 }
 
-function world(store: MemoryOutboxStore, { isDown = false, holdsUploads = false, refuses, open }: World = {}) {
+function world(store: MemoryOutboxStore, options: World = {}) {
+  const {
+    holdsUploads = false,
+    refuses,
+    open,
+    cutsUploads = 0,
+    isBackFirst = false,
+    stopsAt,
+    noticeMs = 60_000,
+  } = options;
+  let { isDown = false } = options;
+  let isStopping = stopsAt !== undefined;
   const sent: SendMessage[] = [];
   const tries: SendMessage[] = [];
   const uploads: string[] = [];
   const waiting: (() => void)[] = [];
   const outbox = new Outbox({
     store,
+    noticeMs,
     ready: (sessionKey) => (sessionKey === open ? Promise.resolve() : undefined),
     onChange: () => undefined,
     gateway: () => ({
@@ -114,6 +164,8 @@ function world(store: MemoryOutboxStore, { isDown = false, holdsUploads = false,
       openSession: async () => ({ sessionKey: key, reused: true }),
       upload: async (content, filename) => {
         uploads.push(filename);
+        if (isBackFirst && uploads.length <= cutsUploads) outbox.resume();
+        if (uploads.length <= cutsUploads) throw new ClientError("lost", `${filename} could not be sent`);
         if (holdsUploads) await new Promise<void>((resolve) => waiting.push(resolve));
         const sizeBytes = content instanceof Blob ? content.size : content.length;
         return { path: `/up/${filename}`, filename, mimeType: "text/plain", sizeBytes, url: "/api/uploads/x" };
@@ -121,6 +173,8 @@ function world(store: MemoryOutboxStore, { isDown = false, holdsUploads = false,
       sendMessage: async (message) => {
         tries.push(message);
         if (isDown) throw new ClientError("lost", "The connection was lost");
+        if (isStopping && message.content === stopsAt)
+          throw new ClientError("refused", "The gateway is stopping.", "closed");
         if (message.content === refuses) throw new ClientError("refused", "Not this one");
         const isKnown = sent.some(({ messageId }) => messageId === message.messageId);
         if (!isKnown) sent.push(message);
@@ -135,7 +189,15 @@ function world(store: MemoryOutboxStore, { isDown = false, holdsUploads = false,
   const release = (): void => {
     for (const resolve of waiting.splice(0)) resolve();
   };
-  return { outbox, sent, tries, uploads, release };
+  const goDown = (): void => {
+    isDown = true;
+  };
+  const comeBack = (): void => {
+    isDown = false;
+    isStopping = false;
+    outbox.resume();
+  };
+  return { outbox, sent, tries, uploads, release, goDown, comeBack };
 }
 
 function written(text: string) {

@@ -94,6 +94,8 @@ describe("a finding", () => {
       assert.equal(problemText(sentence), sentence);
       await loadFindingWords();
       assert.equal(problemText(sentence), "fsync 已关闭：断电会丢失已确认的消息");
+      const unverified = "channels.email.verifySender is off: anybody can write in the name of anybody";
+      assert.equal(problemText(unverified), "channels.email.verifySender 已关闭：任何人都可以冒用任何人的名义写信");
     } finally {
       Reflect.deleteProperty(globalThis, "document");
     }

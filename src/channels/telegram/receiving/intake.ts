@@ -134,6 +134,15 @@ export class Intake {
     return isKnown;
   }
 
+  /** Whether an update that another node has parked is known here: it is out of the parking with the one that is known. */
+  isParkedToo(updateId: number): boolean {
+    const entry = this.#entries.get(updateId);
+    if (entry === undefined) return false;
+    entry.isParked = true;
+    if (entry.isDone) entry.settled = this.#finish(entry);
+    return true;
+  }
+
   /** Resolves with whether the update may be confirmed by now: it is done or parked, or `limitMs` have passed. */
   async isDoneWithin(updateId: number, limitMs: number): Promise<boolean> {
     const entry = this.#entries.get(updateId);

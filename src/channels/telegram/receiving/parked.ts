@@ -35,6 +35,8 @@ export class Parking {
   readonly #prefix: string;
   readonly #log: Logger;
   readonly #sizes = new Map<number, Size>();
+  /** Records that this run has taken up or written. */
+  readonly #known = new Set<string>();
 
   constructor(records: ChannelRecords | undefined, botId: number, log: Logger) {
     this.#records = records;
@@ -42,10 +44,14 @@ export class Parking {
     this.#log = log;
   }
 
-  /** What an earlier run or process has left, in the order of the updates. */
+  /**
+   * What an earlier run or process has left, in the order of the updates; asked again, what has come since. Another node may
+   * park an update at the moment in which it loses its lease: nobody but the one that has it now would find that.
+   */
   load(): readonly ParkedUpdate[] {
-    const own = (this.#records?.list() ?? []).filter(({ id }) => id.startsWith(this.#prefix));
-    const parked = own.flatMap(({ id, value }) => {
+    const left = (this.#records?.list() ?? []).filter(({ id }) => id.startsWith(this.#prefix) && !this.#known.has(id));
+    const parked = left.flatMap(({ id, value }) => {
+      this.#known.add(id);
       const { data } = record.safeParse(value);
       if (data === undefined) this.#log.error("a parked Telegram update cannot be read, and is left out", { id });
       return data ?? [];
@@ -59,10 +65,12 @@ export class Parking {
     if (this.#records === undefined) return "failed";
     if (!this.#hasRoomFor(one)) return "full";
     const { update_id: id } = one.update;
+    this.#known.add(this.#nameOf(id));
     try {
-      await this.#records.put(`${this.#prefix}${id}`, one);
+      await this.#records.put(this.#nameOf(id), one);
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
+      this.#known.delete(this.#nameOf(id));
       this.#log.warn(`a Telegram update could not be parked: ${messageOf(error)}`, { updateId: id });
       return "failed";
     }
@@ -74,11 +82,16 @@ export class Parking {
   async remove(id: number): Promise<void> {
     this.#sizes.delete(id);
     try {
-      await this.#records?.delete(`${this.#prefix}${id}`);
+      await this.#records?.delete(this.#nameOf(id));
+      this.#known.delete(this.#nameOf(id));
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       this.#log.warn(`a parked Telegram update could not be removed: ${messageOf(error)}`, { updateId: id });
     }
+  }
+
+  #nameOf(updateId: number): string {
+    return `${this.#prefix}${updateId}`;
   }
 
   #hasRoomFor(one: ParkedUpdate): boolean {

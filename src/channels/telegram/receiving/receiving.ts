@@ -4,12 +4,14 @@ import type { TelegramFile } from "../files.js";
 import type { Albums } from "./albums.js";
 import { holdKey } from "./albums.js";
 import type { Arrived, Intake } from "./intake.js";
+import type { Parking } from "./parked.js";
 import { parsePress, type TelegramPress } from "./press.js";
 import { type BotIdentity, chatOf, parseUpdate } from "./update.js";
 
 export interface ReceivingOptions {
   readonly intake: Intake;
   readonly albums: Albums;
+  readonly parking: Pick<Parking, "load">;
   readonly bot: BotIdentity;
   readonly toFile: (file: TelegramFile) => ReceivedFile;
   /** Resolves once the press is durable or will not be taken. Never rejects. */
@@ -35,9 +37,10 @@ export class Receiving {
     if (!this.intake.has(update.update_id)) this.#take({ update, chatId: chatOf(update) });
   }
 
-  /** Takes up what was parked, before anything that came later. */
-  restore(parked: readonly Arrived[]): void {
-    for (const one of parked) this.#take({ ...one, isParked: true });
+  /** Takes up what is parked and not known here, before anything that came later. */
+  restore(): void {
+    for (const one of this.#options.parking.load())
+      if (!this.intake.isParkedToo(one.update.update_id)) this.#take({ ...one, isParked: true });
   }
 
   #take(arrived: Arrived): void {

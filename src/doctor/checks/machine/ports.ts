@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { listensOn, platformNames } from "../../../channels/platforms.js";
+import { listensOn } from "../../../channels/platforms.js";
 import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding, World } from "../../check.js";
 
@@ -28,7 +28,7 @@ function portsOf({ loaded }: World): readonly Port[] {
   const { gateway, channels } = loaded.config;
   return [
     { key: "gateway.port", host: gateway.token === undefined ? "127.0.0.1" : gateway.host, port: gateway.port },
-    ...platformNames.flatMap((name) => listensOn(name, channels) ?? []),
+    ...Object.keys(channels).flatMap((name) => listensOn(name, channels) ?? []),
   ].filter(({ port }) => port !== 0);
 }
 

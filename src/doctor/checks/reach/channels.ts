@@ -1,4 +1,4 @@
-import { isPlatformName, tryPlatform } from "../../../channels/platforms.js";
+import { platformOf, tryPlatform } from "../../../channels/platforms.js";
 import { ChannelError, messageOf } from "../../../errors.js";
 import { silentLog } from "../../../log.js";
 import { within } from "../../../util/async/within.js";
@@ -14,7 +14,7 @@ export const channelsCheck: Check = {
   async run({ loaded, home }, signal) {
     const { channels } = loaded.config;
     const tryOne = async (name: string): Promise<readonly Finding[]> => {
-      if (!isPlatformName(name)) return [];
+      if (platformOf(name) === undefined) return [];
       const late = (): Error => new Error(findingSentence("no_answer", { seconds: limitMs / 1000 }));
       try {
         const trying = tryPlatform(name, channels, { home, log: silentLog }, signal);

@@ -1,7 +1,7 @@
 import { messageOf } from "../../../errors.js";
 import { Spread } from "../../../util/spread.js";
 import type { BossDb, PgModule, PgPool } from "../modules.js";
-import { isCollision, isOutage, isUniqueViolation, toFault } from "./faults.js";
+import { isCollision, isOutage, isTooLate, isUniqueViolation, toFault } from "./faults.js";
 
 /** Runs statements, in which `@` before a name is the schema; the caller knows the shape of the rows, because it wrote the SELECT. */
 export interface Sql {
@@ -18,7 +18,7 @@ export interface Transaction extends Sql {
 
 const triesPerTransaction = 5;
 
-/** The connection was lost before the commit was asked for. */
+/** The connection was lost before the database was asked for the commit, so that nothing is stored. */
 class Cut extends Error {}
 
 export interface DatabaseOptions {
@@ -140,7 +140,8 @@ export class Database implements Sql {
         () => false,
       );
       // Nothing of it was stored: an old connection, or this node stood still.
-      throw isCut && !isEnding ? new Cut("the connection was lost", { cause: error }) : error;
+      const isCutBefore = (isCut && !isEnding) || isTooLate(error);
+      throw isCutBefore ? new Cut("the connection was lost", { cause: error }) : error;
     } finally {
       client.removeListener("error", onError);
       client.release(!isSound);

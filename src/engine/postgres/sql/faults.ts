@@ -54,6 +54,11 @@ export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
+/** The database has ended the transaction itself, because nothing came from here for too long. The commit came too late: nothing is stored. */
+export function isTooLate(error: unknown): boolean {
+  return codeOf(error) === "25P03";
+}
+
 /** What the database refused because of the values themselves, and will always refuse. */
 export function isBadValue(error: unknown): boolean {
   return codeOf(error instanceof EngineError ? error.cause : error)?.startsWith("22") === true;

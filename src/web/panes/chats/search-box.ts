@@ -107,8 +107,9 @@ export class SearchBox {
   }
 }
 
-function noteOf({ hits, isComplete }: SearchPage): string {
+function noteOf({ hits, next, isComplete }: SearchPage): string {
   if (!isComplete) return chatsWords.t("reading");
+  if (next !== undefined) return chatsWords.t("moreFound", { n: hits.length });
   return hits.length === 0 ? chatsWords.t("nothingFound") : "";
 }
 

@@ -1,3 +1,4 @@
+import { ask } from "../../parts/dialogs.js";
 import { h } from "../../parts/dom.js";
 import { type DevicesApi, readDevices } from "./devices-http.js";
 import { devicesWords } from "./words.js";
@@ -5,6 +6,8 @@ import { devicesWords } from "./words.js";
 export interface DeviceListeners {
   /** This device is signed out. */
   onSignedOut(): void;
+  /** Something was written here that the gateway does not have: it goes with the device. */
+  hasUnsent(): boolean;
   onFailure(error: unknown): void;
 }
 
@@ -54,6 +57,8 @@ export class DeviceButtons {
   }
 
   async #leave(): Promise<void> {
+    const [title, text, action] = [devicesWords.t("signOutHere"), devicesWords.t("unsent"), devicesWords.t("signOut")];
+    if (this.#listeners.hasUnsent() && (await ask({ title, text, action, isDangerous: true })) === undefined) return;
     await this.#api.post("api/logout", {});
     this.#listeners.onSignedOut();
   }

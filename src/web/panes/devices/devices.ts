@@ -111,9 +111,10 @@ class DevicesDialog {
   }
 
   async #remove(device: DeviceView): Promise<void> {
+    const loss = device.isCurrent && this.#listeners.hasUnsent() ? `${devicesWords.t("unsent")} ` : "";
     const answer = await ask({
       title: device.isCurrent ? devicesWords.t("signOutHere") : devicesWords.t("signOutOther", { name: device.name }),
-      text: devicesWords.t("comeBack"),
+      text: loss + devicesWords.t("comeBack"),
       action: devicesWords.t("signOut"),
       isDangerous: true,
     });

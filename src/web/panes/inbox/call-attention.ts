@@ -1,3 +1,4 @@
+import { problemText } from "../../failures/said.js";
 import { notificationState, readAttention } from "./attention.js";
 import type { InboxItem } from "./inbox-items.js";
 import { isNight } from "./night.js";
@@ -15,7 +16,8 @@ function notify({ id, kind, title, text, letter }: InboxItem, open: (id: string)
   const heading = inboxWords.t(`notice_${kind}`, { title });
   try {
     // The sound is ours: this one would not know of nights. Of two tabs with one tag one is shown.
-    const shown = new Notification(heading, { body: (letter?.reason ?? text).slice(0, 200), tag: id, silent: true });
+    const body = problemText(letter?.reason ?? text).slice(0, 200);
+    const shown = new Notification(heading, { body, tag: id, silent: true });
     shown.addEventListener("click", () => {
       window.focus();
       shown.close();

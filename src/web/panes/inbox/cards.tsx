@@ -1,3 +1,4 @@
+import { problemText } from "../../failures/said.js";
 import { Button, Buttons, CardHead, OpenChat, useWork } from "./card-parts.js";
 import type { CardProps } from "./inbox-pane.js";
 import { inboxWords } from "./words.js";
@@ -39,7 +40,7 @@ export function FailedJobCard({ world, item }: CardProps) {
     <>
       <CardHead heading={t("failed_job")} at={at} />
       <p class="inbox-subject">{title}</p>
-      <p class="inbox-text">{text}</p>
+      <p class="inbox-text">{problemText(text)}</p>
       <Buttons work={work}>
         <Button work={work} act={open}>
           {t("openChat")}
@@ -70,7 +71,7 @@ export function LetterCard({ world, item }: CardProps) {
       <CardHead heading={t(isReply ? "dead_reply" : "dead_message")} at={at} />
       <p class="muted">{t("deadTo", { channel, chat })}</p>
       <blockquote class="inbox-quote">{text}</blockquote>
-      <p class="inbox-text">{reason}</p>
+      <p class="inbox-text">{problemText(reason)}</p>
       <Buttons work={work}>
         <Button work={work} kind="primary" act={() => world.api.post(`${path}/redrive`)}>
           {t(isReply ? "sendAgain" : "tryAgain")}

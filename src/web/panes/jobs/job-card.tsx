@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { problemText } from "../../failures/said.js";
 import { recordsIn, textIn } from "../../gateway/api.js";
 import { momentOf } from "../../parts/format.js";
 import { Action, Switch } from "../parts/controls.js";
@@ -74,7 +75,9 @@ export function JobCard({ world, job, onChanged }: JobCardProps) {
         <button type="button" class="button quiet" onClick={() => world.openChat(job.sessionKey)}>
           {t("openChat")}
         </button>
-        <Action run={remove}>{t("remove")}</Action>
+        <Action kind="danger" run={remove}>
+          {t("remove")}
+        </Action>
       </p>
       <p class="muted" role="status">
         {isBegun ? t("begun") : ""}
@@ -118,7 +121,7 @@ function History({ world, job }: { readonly world: PaneWorld; readonly job: Job 
                 <span class={run.status === "failed" ? "problem-text" : "muted"}>
                   {pastRunText(textIn(run.status), textIn(run.startedAt) || textIn(run.dueAt))}
                 </span>
-                <p>{textIn(run.error) || textIn(run.output)}</p>
+                <p>{textIn(run.error) === "" ? textIn(run.output) : problemText(textIn(run.error))}</p>
               </li>
             ))}
           </ul>

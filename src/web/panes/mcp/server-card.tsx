@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { problemText } from "../../failures/said.js";
 import { momentOf } from "../../parts/format.js";
 import { Action, Switch } from "../parts/controls.js";
 import type { PaneWorld } from "../world.js";
@@ -92,12 +93,12 @@ function Health({
 }) {
   const { t } = mcpWords;
   if (!isOn) return <p class="muted">{t("switchedOff")}</p>;
-  const values = { since: since === "" ? "" : momentOf(new Date(since)), reason };
+  const values = { since: since === "" ? "" : momentOf(new Date(since)), reason: problemText(reason) };
   const kind = { connected: "good-text", connecting: "muted", idle: "muted", reconnecting: "problem-text" } as const;
   return (
     <>
       <p class={state === "off" ? "problem-text" : kind[state]}>{t(state, values)}</p>
-      {wants === "" ? undefined : <p class="warning-text">{wants}</p>}
+      {wants === "" ? undefined : <p class="warning-text">{problemText(wants)}</p>}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { problemText } from "../../failures/said.js";
 import { Action } from "../parts/controls.js";
 import { TextField } from "../setup/text-field.js";
 import type { PaneWorld } from "../world.js";
@@ -73,7 +74,7 @@ export function ServerLogin({
 
 function textOf({ state, reason, wasNeeded }: Login): string {
   const { t } = mcpWords;
-  if (state === "failed") return t("loginFailed", { reason });
+  if (state === "failed") return t("loginFailed", { reason: problemText(reason) });
   return state === "done" ? t(wasNeeded ? "loginDone" : "loginNotNeeded") : "";
 }
 

@@ -1,4 +1,5 @@
 import { isRecord } from "../../../client/frames.js";
+import { problemText } from "../../failures/said.js";
 import { type Api, type JsonObject, Refused, recordsIn, textIn } from "../../gateway/api.js";
 import { readSettings, sectionAt, textsAt } from "../setup/settings.js";
 import { mcpWords } from "./words.js";
@@ -126,7 +127,7 @@ export async function testServer(api: Api, name: string): Promise<readonly strin
 
 function toolsIn(answer: JsonObject): readonly string[] {
   if (answer.ok === true) return textsAt(answer, "tools");
-  throw new Error(mcpWords.t("cannot", { reason: textIn(answer.error) }));
+  throw new Error(mcpWords.t("cannot", { reason: problemText(textIn(answer.error)) }));
 }
 
 /** @throws {Error} what is wrong with what was typed */

@@ -76,10 +76,16 @@ function Line({ line }: { readonly line: JsonObject }) {
   const at = new Date(textIn(time));
   return (
     <p class={`system-line ${textIn(level)}`}>
-      <span class="muted">{Number.isNaN(at.getTime()) ? "" : momentOf(at)}</span> {textIn(level)} {textIn(message)}{" "}
+      <span class="muted">{Number.isNaN(at.getTime()) ? "" : momentOf(at)}</span> {levelText(level)} {textIn(message)}{" "}
       <span class="muted">{isRecord(fields) ? factsOf(fields) : ""}</span>
     </p>
   );
+}
+
+/** As the file has it, in the language of the page. */
+function levelText(level: unknown): string {
+  const known = levels.find((name) => name === level);
+  return known === undefined ? textIn(level) : t(`of_${known}`);
 }
 
 /** Of an error its sentence; its trace is in the file. */

@@ -94,6 +94,19 @@ describe("the palette of the web page", { timeout: 120_000, skip: withoutChromiu
       assert.equal(new URL(page.url()).hash, "#webui:0000beef");
       await page.locator(".message.found", { hasText: "Question 17" }).waitFor();
       await open(page);
+      const rest = palette(page).getByText("The newest 12 messages are shown. Add a word to find fewer.");
+      assert.equal(await rest.count(), 0);
+      await page.keyboard.type("question");
+      await rest.waitFor();
+      assert.equal(
+        await palette(page).getByRole("group", { name: "Found in messages" }).getByRole("option").count(),
+        12,
+      );
+      await page.keyboard.type(" 17");
+      await rest.waitFor({ state: "hidden" });
+      await hit.first().waitFor();
+      await page.keyboard.press("Escape");
+      await open(page);
       await page.keyboard.type("telegram");
       await palette(page).getByRole("group", { name: "Chats" }).getByRole("option").first().waitFor();
       await page.keyboard.press("Enter");

@@ -38,6 +38,9 @@ describe("the list of chats on the web page", { timeout: 120_000, skip: withoutC
       assert.match((await found.textContent()) ?? "", /Question 17/);
       const box = await found.boundingBox();
       assert.ok(box !== null && box.y > 0 && box.y + box.height < 800, "it is in sight");
+      await page.getByLabel("Search all chats").fill("question");
+      await page.getByText("The newest 50 messages are shown. Add a word to find fewer.").waitFor();
+      assert.equal(await page.locator(".hits .session").count(), 50);
       await page.getByLabel("Search all chats").fill("no such words anywhere");
       await page.getByText("Nothing found.").waitFor();
       await page.getByLabel("Search all chats").fill("");

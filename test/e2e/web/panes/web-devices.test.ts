@@ -154,6 +154,27 @@ describe("the page behind a proxy", { timeout: 180_000, skip: withoutChromium() 
     });
   });
 
+  pageTest("who has not sent something is asked before they sign out; anybody else is not", async () => {
+    const page = await open(nginx.whole);
+    await signIn(page);
+    const field = page.getByLabel("Message", { exact: true });
+    const signOut = page.getByRole("button", { name: "Sign out", exact: true });
+    const question = page.getByRole("dialog", { name: "Sign out here?" });
+    await signOut.waitFor();
+    await field.fill("half a thought");
+    await signOut.click();
+    await question.getByText("What you have written here and not sent will be gone.").waitFor();
+    await question.getByRole("button", { name: "Cancel" }).click();
+    assert.equal(await field.inputValue(), "half a thought");
+    await signOut.click();
+    await question.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("textbox", { name: "Token" }).waitFor();
+    await signIn(page);
+    assert.equal(await field.inputValue(), "");
+    await signOut.click();
+    await page.getByRole("textbox", { name: "Token" }).waitFor();
+  });
+
   pageTest("two tabs of one browser sign out together, and either may ask first", async () => {
     const first = await open(nginx.whole);
     await signIn(first);

@@ -82,6 +82,11 @@ describe("the jobs on the web page", { timeout: 120_000, skip: withoutChromium()
       await card.getByRole("switch", { name: "On" }).click();
       await card.getByText("Switched off").waitFor();
       assert.equal((await list(page))[0]?.enabled, false);
+      const colourOf = (name: string) =>
+        card
+          .getByRole("button", { name })
+          .evaluate((one) => one.ownerDocument.defaultView?.getComputedStyle(one).color);
+      assert.notEqual(await colourOf("Delete"), await colourOf("Run now"), "it is red");
       await card.getByRole("button", { name: "Delete" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
       await page.getByText("Nothing is scheduled.").waitFor();

@@ -273,4 +273,33 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
       );
     },
   );
+
+  pageTest("channels: a further account has a card of its own beside its platform's", async () => {
+    await using family = await startFakeTelegram({ token: "4242:family" });
+    await using work = await startFakeTelegram({ token: "4243:work" });
+    const section = ({ token, url }: FakeTelegram) => ({ enabled: true, token, apiRoot: url });
+    const channels = { telegram: section(family), "telegram-work": section(work) };
+    const owners = ["telegram:42", "telegram-work:43"];
+    await using gateway = await startGateway({ config: openAIConfig("http://127.0.0.1:9", { channels, owners }) });
+    await withPage(browser(), `${gateway.gateway.pageUrl}#/channels`, async (page) => {
+      const [first, second] = ["Telegram", "Telegram (telegram-work)"].map((name) =>
+        page.getByRole("listitem", { name, exact: true }),
+      );
+      assert.ok(first !== undefined && second !== undefined);
+      await first.getByText(/^Connected since/).waitFor();
+      await second.getByText(/^Connected since/).waitFor();
+      assert.deepEqual([await first.getByText("42").count(), await first.getByText("43").count()], [1, 0]);
+      assert.deepEqual([await second.getByText("42").count(), await second.getByText("43").count()], [0, 1]);
+      await second.getByRole("button", { name: "Test" }).click();
+      await second.getByText(/^It was logged in once as @/).waitFor();
+      await second.getByRole("switch").click();
+      await second.getByText("Off.").waitFor();
+      await first.getByText(/^Connected since/).waitFor();
+      const now = (await stored(gateway)).channels;
+      assert.deepEqual(now, { ...channels, "telegram-work": { ...channels["telegram-work"], enabled: false } });
+      await page.goto(`${gateway.gateway.pageUrl}#/settings`);
+      await page.locator("main").getByLabel("Search").fill("telegram-work");
+      await page.getByText("Telegram (telegram-work)").first().waitFor();
+    });
+  });
 });

@@ -32,8 +32,8 @@ export function slackRefusal(status: number): FakeReply {
   return { body: { ok: false, error: words[status] ?? "msg_too_long" } };
 }
 
-/** Slack's Web API and Socket Mode on loopback. https://docs.slack.dev */
-export async function startFakeSlack(): Promise<FakeSlack> {
+/** Slack's Web API and Socket Mode on loopback. `word`: in its tokens. https://docs.slack.dev */
+export async function startFakeSlack(word = "fake"): Promise<FakeSlack> {
   const parts: { slack?: FakeSlack } = {};
   const sockets = new SlackSockets();
   const server = await startFakeServer({
@@ -41,7 +41,7 @@ export async function startFakeSlack(): Promise<FakeSlack> {
     onSocket: (socket) => sockets.accept(socket),
     refusesSocket: ({ query }) => (query.has("ticket") ? undefined : 403),
   });
-  parts.slack = new FakeSlack(server, sockets);
+  parts.slack = new FakeSlack(server, sockets, word);
   return parts.slack;
 }
 
@@ -51,8 +51,8 @@ type Method = (args: URLSearchParams) => object;
 class Refused extends Error {}
 
 export class FakeSlack implements AsyncDisposable {
-  readonly botToken = "xoxb-fake-bot-secret";
-  readonly appToken = "xapp-fake-app-secret";
+  readonly botToken: string;
+  readonly appToken: string;
   readonly server: FakeServer;
   readonly sockets: SlackSockets;
   readonly store = new SlackStore();
@@ -68,7 +68,9 @@ export class FakeSlack implements AsyncDisposable {
   readonly #uploads = new Map<string, { readonly filename: string; bytes: Buffer }>();
   readonly #methods: Readonly<Record<string, Method>>;
 
-  constructor(server: FakeServer, sockets: SlackSockets) {
+  constructor(server: FakeServer, sockets: SlackSockets, word: string) {
+    this.botToken = `xoxb-${word}-bot-secret`;
+    this.appToken = `xapp-${word}-app-secret`;
     this.server = server;
     this.sockets = sockets;
     this.#methods = {

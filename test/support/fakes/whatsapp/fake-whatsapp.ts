@@ -6,7 +6,6 @@ import { type Notification, WebhookLine } from "./webhook-line.js";
 
 const accessToken = "EAAfakeTokenOfASystemUser0123456789";
 const appSecret = "0123456789abcdef0123456789abcdef";
-const phoneNumberId = "106540352242922";
 const version = "/v24.0";
 
 /** Kinds that media may have: https://developers.facebook.com/docs/whatsapp/cloud-api/reference/media */
@@ -42,7 +41,7 @@ export function graphRefusal(status: number, code: number, message = "Something"
 export class FakeWhatsApp implements AsyncDisposable {
   readonly accessToken = accessToken;
   readonly appSecret = appSecret;
-  readonly phoneNumberId = phoneNumberId;
+  readonly phoneNumberId: string;
   readonly chats = new FakeChats();
   /** Texts of which WhatsApp would show a preview. */
   readonly previewed: string[] = [];
@@ -58,8 +57,12 @@ export class FakeWhatsApp implements AsyncDisposable {
   #server: FakeServer | undefined;
   #count = 0;
 
-  static async start(): Promise<FakeWhatsApp> {
-    const fake = new FakeWhatsApp();
+  private constructor(phoneNumberId: string) {
+    this.phoneNumberId = phoneNumberId;
+  }
+
+  static async start(phoneNumberId = "106540352242922"): Promise<FakeWhatsApp> {
+    const fake = new FakeWhatsApp(phoneNumberId);
     fake.#server = await startFakeServer({
       answer: (call) => fake.#answer(call),
       rename: (name, { status }) => (status === "read" ? `${name} read` : name),
@@ -75,6 +78,7 @@ export class FakeWhatsApp implements AsyncDisposable {
   /** For the section `channels.whatsapp-business`. */
   get config() {
     const verifyToken = "we made this up";
+    const { phoneNumberId } = this;
     return { phoneNumberId, accessToken, appSecret, verifyToken, apiRoot: `${this.server.url}${version}` };
   }
 
@@ -124,7 +128,7 @@ export class FakeWhatsApp implements AsyncDisposable {
     return id;
   }
 
-  notification(value: object, number = phoneNumberId): Notification {
+  notification(value: object, number = this.phoneNumberId): Notification {
     const metadata = { display_phone_number: "15550001111", phone_number_id: number };
     const change = { field: "messages", value: { messaging_product: "whatsapp", metadata, ...value } };
     return { object: "whatsapp_business_account", entry: [{ id: "102290129340398", changes: [change] }] };
@@ -145,11 +149,11 @@ export class FakeWhatsApp implements AsyncDisposable {
     if (call.query.get("appsecret_proof") !== proof)
       return graphRefusal(400, 100, "Invalid appsecret_proof provided in the API argument");
     const [method, path = ""] = call.name.split(" ");
-    if (method === "GET" && path === `${version}/${phoneNumberId}`)
-      return { body: { display_phone_number: "+1 555-000-1111", verified_name: "Max", id: phoneNumberId } };
+    if (method === "GET" && path === `${version}/${this.phoneNumberId}`)
+      return { body: { display_phone_number: "+1 555-000-1111", verified_name: "Max", id: this.phoneNumberId } };
     if (method === "GET") return this.#aboutFile(path.slice(version.length + 1));
-    if (path === `${version}/${phoneNumberId}/media`) return await this.#upload(call);
-    if (path === `${version}/${phoneNumberId}/messages`) return this.#post(call);
+    if (path === `${version}/${this.phoneNumberId}/media`) return await this.#upload(call);
+    if (path === `${version}/${this.phoneNumberId}/messages`) return this.#post(call);
     return graphRefusal(400, 100, "Unsupported post request");
   }
 

@@ -9,9 +9,9 @@ import {
 import type { ChannelHarness, HarnessMessage } from "./channel-harness.js";
 import { harnessOver } from "./over-fake.js";
 
-/** Direct chats on Slack for the shared tests, and threads in one of them. */
-export async function openSlackHarness(): Promise<ChannelHarness> {
-  const slack = await startFakeSlack();
+/** Direct chats on Slack for the shared tests, and threads in one of them. `word`: in its tokens. */
+export async function openSlackHarness(word?: string): Promise<ChannelHarness> {
+  const slack = await startFakeSlack(word);
   const { server, chats, botToken, appToken, apiRoot, store } = slack;
   const channelOf = (person: string): string => slack.directOf(person);
   const threads = [0, 1].map(() => store.nextTs());

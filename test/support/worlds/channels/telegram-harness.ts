@@ -1,9 +1,9 @@
 import { startFakeTelegram } from "../../fakes/fake-telegram.js";
 import type { ChannelHarness, HarnessFile, HarnessMessage, ShownMessage } from "./channel-harness.js";
 
-/** Telegram for the shared tests. */
-export async function openTelegramHarness(): Promise<ChannelHarness> {
-  const telegram = await startFakeTelegram({ token: "4242:harness" });
+/** Telegram for the shared tests. `word`: the secret of the token. */
+export async function openTelegramHarness(word = "harness"): Promise<ChannelHarness> {
+  const telegram = await startFakeTelegram({ token: `4242:${word}` });
   const toMessage = ({ from, text, files = [], thread, answers }: HarnessMessage): Record<string, unknown> => {
     const [file] = files;
     const chat = { id: Number(from.chatId), type: "private", first_name: "Chat" };

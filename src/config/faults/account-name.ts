@@ -1,0 +1,36 @@
+import { isAccountName, isPlatformName, platformOf } from "../../channels/platforms.js";
+import { isObject } from "../substitute.js";
+
+const longest = 40;
+
+/**
+ * How a key of `channels` that nobody knows would be a further account: `slack-acme` for `Slack_Acme`, `telegram-2` for
+ * `telegram2`, and for `acme` when its section says `"platform": "slack"`. Undefined: nothing says that it is one.
+ */
+export function accountMeant(key: string, section?: unknown): string | undefined {
+  const words = wordsIn(key);
+  const platform = isObject(section) && typeof section.platform === "string" ? section.platform : "";
+  return (
+    [words, words.replace(/(\d+)$/, "-$1")].find(isAccountName) ??
+    (isPlatformName(platform) ? accountsOn(platform, [key])[0] : undefined)
+  );
+}
+
+/**
+ * The names of further accounts on this platform, which others call by these ids: `slack-acme`, or `slack-2` where the id
+ * cannot be part of a name or is there twice.
+ */
+export function accountsOn(platform: string, ids: readonly string[]): readonly string[] {
+  const names = ids.map((id) => `${platform}-${wordsIn(id)}`);
+  const isGood = (name: string): boolean => isAccountName(name) && platformOf(name) === platform;
+  return names.map((name, at) => (isGood(name) && names.indexOf(name) === at ? name : `${platform}-${at + 2}`));
+}
+
+function wordsIn(key: string): string {
+  return key
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1-$2")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, longest)
+    .replaceAll(/^-|-$/g, "");
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { until } from "../../../support/engine/engine-kit.js";
+import { startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
+import { FakeWhatsApp } from "../../../support/fakes/whatsapp/fake-whatsapp.js";
+import { echo } from "../../../support/worlds/channels/harness-world.js";
+import { startWithModel } from "../../../support/worlds/gateway.js";
+import { setLive } from "../../../support/worlds/live-edit.js";
+
+const name = "telegram-work";
+
+test("an account comes and goes while the gateway runs, and the other one goes on", async () => {
+  await using family = await startFakeTelegram({ token: "4242:family" });
+  await using work = await startFakeTelegram({ token: "4243:work" });
+  const section = ({ token, url }: typeof work) => ({ enabled: true, token, apiRoot: url, allowFrom: ["*"] });
+  await using world = await startWithModel(echo, { channels: { telegram: section(family) } });
+  const states = async () => (await world.api.status()).channels.map(({ name: one, state }) => `${one} ${state}`);
+  const connected = (...names: readonly string[]) =>
+    until(`connected: ${names}`, async () => (await states()).join() === names.map((one) => `${one} connected`).join());
+  const said = (bot: typeof work) => bot.sent.map(({ text }) => text);
+  await connected("telegram");
+  const polls = family.calls("getMe");
+
+  const added = await setLive(world.gateway, { [`channels.${name}`]: section(work) });
+  assert.deepEqual([added.restart, added.problem], [[], undefined]);
+  await connected("telegram", name);
+  work.pushText({ chatId: "42", userId: "42", text: "to work" });
+  await until("work answers", () => said(work).length === 1);
+  assert.deepEqual([said(work), said(family)], [["You said: to work"], []]);
+
+  // The same bot twice is refused by name, and what runs goes on.
+  const doubled = await setLive(world.gateway, { "channels.telegram-third": section(family) });
+  assert.match(doubled.problem ?? "", /channels\.telegram-third\.token is the same as in channels\.telegram/);
+  await connected("telegram", name);
+
+  const removed = await setLive(world.gateway, {
+    "channels.telegram-third": undefined,
+    [`channels.${name}`]: undefined,
+  });
+  assert.deepEqual([removed.restart, removed.problem], [[], undefined]);
+  await connected("telegram");
+  work.pushText({ chatId: "42", userId: "42", text: "are you there?" });
+  family.pushText({ chatId: "42", userId: "42", text: "to family" });
+  await until("family answers", () => said(family).length === 1);
+  assert.deepEqual([said(work).length, said(family)], [1, ["You said: to family"]]);
+  assert.equal(family.calls("getMe"), polls, "the other account was not begun again");
+
+  await setLive(world.gateway, { [`channels.${name}`]: section(work) });
+  await until("what was written meanwhile is answered", () => said(work).length === 2);
+  assert.deepEqual(said(work)[1], "You said: are you there?");
+});
+
+test("two accounts of a platform that brings messages have a path each, and take nothing of each other", async () => {
+  await using shop = await FakeWhatsApp.start();
+  await using desk = await FakeWhatsApp.start("206540352242922");
+  const second = "whatsapp-business-desk";
+  const section = (fake: FakeWhatsApp) => ({ enabled: true, allowFrom: ["*"], ...fake.config });
+  await using world = await startWithModel(echo, {
+    channels: { "whatsapp-business": section(shop), [second]: section(desk) },
+  });
+  await until(
+    "both are connected",
+    async () => (await world.api.status()).channels.every(({ state }) => state === "connected"),
+    20_000,
+  );
+  shop.line.open(`${world.url}/hooks/whatsapp-business`);
+  desk.line.open(`${world.url}/hooks/${second}`);
+  shop.write({ from: "15551230001", text: "to the shop" });
+  desk.write({ from: "15551230001", text: "to the desk" });
+  const said = (fake: FakeWhatsApp) => fake.chats.all.map(({ text }) => text);
+  await until("both answer", () => said(shop).length > 0 && said(desk).length > 0, 20_000);
+  await until("nothing waits", async () => (await world.api.status()).outboundWaiting === 0);
+  assert.deepEqual([said(shop), said(desk)], [["You said: to the shop"], ["You said: to the desk"]]);
+  const { sessions } = await world.api.listSessions({ limit: 5, offset: 0 });
+  assert.deepEqual(
+    sessions.map(({ key }) => key).sort(),
+    [`whatsapp-business:15551230001`, `${second}:15551230001`].sort(),
+  );
+});
