@@ -15,18 +15,8 @@ const ofUnits = /^dist[\\/]test[\\/](unit[\\/](?!torture)[^\\/]+)[\\/]/;
 /** Folders of tests that open whole gateways in their own process. */
 const ofGateways = new Set(
   [
-    ...[
-      "api",
-      "api/page",
-      "api/sessions",
-      "channels",
-      "channels/answers",
-      "channels/every",
-      "features",
-      "live",
-      "people",
-    ],
-    ...["people/questions", "turn", "turn/models", "turn/retry", "web", "web/answers", "web/panes", "cli/replay"],
+    ...["api", "api/page", "api/sessions", "channels", "channels/answers", "cli/replay", "features", "live", "people"],
+    ...["people/questions", "turn", "turn/models", "turn/retry", "web/answers"],
   ].map((folder) => join("dist", "test", "e2e", folder)),
 );
 
