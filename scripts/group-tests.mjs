@@ -14,16 +14,27 @@ const ofUnits = /^dist[\\/]test[\\/](unit[\\/](?!torture)[^\\/]+)[\\/]/;
 
 /** Folders of tests that open whole gateways in their own process. */
 const ofGateways = new Set(
-  ["api", "api/sessions", "channels/answers", "people/questions", "turn", "turn/retry", "web/answers"].map((folder) =>
-    join("dist", "test", "e2e", folder),
+  [
+    ...["api", "api/page", "api/sessions", "channels", "channels/answers", "cli/replay", "features", "live", "people"],
+    ...["people/questions", "turn", "turn/models", "turn/retry", "web/answers"],
+  ].map((folder) => join("dist", "test", "e2e", folder)),
+);
+
+/** Of these folders, what takes as long as a whole group. */
+const longAlone = new Set(
+  ["channels/channel-faults", "features/mcp-conformance", "people/owner-memory", "people/provenance"].map((name) =>
+    join("dist", "test", "e2e", `${name}.test.js`),
   ),
 );
+
+/** So many of them share a process: a group that runs long leaves a core idle at the end. */
+const mostGateways = 6;
 
 /** The name of the group of a file, if it may be in one. */
 function groupOf(root, file) {
   const unit = ofUnits.exec(file)?.[1];
   const name = ofGateways.has(dirname(file)) ? relative(join("dist", "test"), dirname(file)) : unit;
-  if (name === undefined) return undefined;
+  if (name === undefined || longAlone.has(file)) return undefined;
   const text = readFileSync(join(root, file), "utf8");
   if (shared.test(text) || (unit !== undefined && measured.test(text))) return undefined;
   return name.replaceAll(/[\\/]/g, "-");
@@ -41,11 +52,20 @@ export function groupTests(root, files, alone) {
     groups.set(name, [...(groups.get(name) ?? []), file]);
     return false;
   });
-  const made = [...groups].map(([name, members]) => {
-    const path = join(folder, `${name}.test.js`);
-    const imports = members.map((file) => relative(dirname(path), join(root, file)).replaceAll("\\", "/"));
-    writeFileSync(path, imports.map((file) => `import ${JSON.stringify(file)};\n`).join(""));
-    return relative(root, path);
-  });
+  const made = [...groups].flatMap(([name, members]) =>
+    partsOf(members, name.startsWith("e2e-") ? mostGateways : members.length).map((part, n) => {
+      const path = join(folder, `${name}${n === 0 ? "" : `-${n + 1}`}.test.js`);
+      const imports = part.map((file) => relative(dirname(path), join(root, file)).replaceAll("\\", "/"));
+      writeFileSync(path, imports.map((file) => `import ${JSON.stringify(file)};\n`).join(""));
+      return relative(root, path);
+    }),
+  );
   return [...made, ...others];
+}
+
+/** Cut into parts of the same length, none longer than `most`. */
+function partsOf(all, most) {
+  const count = Math.ceil(all.length / most);
+  const length = Math.ceil(all.length / count);
+  return Array.from({ length: count }, (_, n) => all.slice(n * length, (n + 1) * length));
 }

@@ -6,7 +6,7 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { SecondTries } from "./second-tries.mjs";
 
-for (const name of ["name-test-file.mjs", "forget-promises.mjs"])
+for (const name of ["name-test-file.mjs", "follow-tests.mjs"])
   process.execArgv.push(`--import=${new URL(name, import.meta.url)}`);
 const [atOnce, ...files] = process.argv.slice(2);
 /** Of one file, or of all that share its process; a newer Node holds each test to `--test-timeout` beside it. */

@@ -128,8 +128,9 @@ await need("types and build", process.execPath, ["scripts/build.mjs"]);
 // Several tests run it; only one may make it.
 await need("bundle", process.execPath, ["scripts/bundle.mjs"]);
 
-/** What npm would get, packed once for all tests that install it. */
+/** What npm would get, packed once for all tests that install it, unless it was packed already. */
 async function pack() {
+  if (process.env.MAXCLAW_TEST_PACKAGE !== undefined) return process.env.MAXCLAW_TEST_PACKAGE;
   const folder = join(root, "dist", "package");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

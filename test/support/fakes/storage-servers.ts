@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -60,6 +61,17 @@ const redis: Program = {
   }),
 };
 
+/** Copies a folder to where others find it, unless another process was quicker. To copy takes a fifth of the time that it takes to make it. */
+function keepFor(kept: string, folder: string): void {
+  const made = `${kept}.${process.pid}`;
+  execFileSync("cp", ["-a", folder, made]);
+  try {
+    renameSync(made, kept);
+  } catch {
+    rmSync(made, { recursive: true, force: true });
+  }
+}
+
 const postgres: Program = {
   name: "PostgreSQL",
   debian: "postgresql",
@@ -67,7 +79,10 @@ const postgres: Program = {
   user: "postgres",
   prepare(folder, run) {
     const data = join(folder, "data");
+    const kept = process.env.MAXCLAW_TEST_CHILDREN && join(process.env.MAXCLAW_TEST_CHILDREN, "postgres-data");
+    if (kept && existsSync(kept)) return void execFileSync("cp", ["-a", kept, data]);
     run("initdb", ["-D", data, "-U", "maxclaw", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
+    if (kept) keepFor(kept, data);
   },
   args: (folder, port) => [
     ...["-D", join(folder, "data"), "-p", `${port}`, "-h", "127.0.0.1", "-k", folder],

@@ -3,40 +3,49 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { z } from "zod";
 import { programFile, projectFile } from "../project.js";
 import { runMaxclaw, spawnMaxclaw } from "./daemon.js";
 
 const run = promisify(execFile);
 
-/** A change to one compiled file of a version, which has to find its place. */
+/** A change to a version: to one file, or to the one script of the folder, that holds what is replaced. */
 export interface Change {
   readonly file: string;
   readonly from: string | RegExp;
   readonly to: string;
 }
 
-/** Packs what was compiled as another version, as `npm pack` does. Resolves with the file. */
+/** Where the bundle has the program. */
+export const programFolder = "dist/bundle/program";
+
+/** Packs the bundle as another version, as `npm pack` does. Resolves with the file. */
 export async function packVersion(version: string, changes: readonly Change[] = []): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "maxclaw-pack-"));
   const staging = join(folder, "package");
   await mkdir(staging);
-  const isPacked = (path: string): boolean => !path.endsWith(".map") && !path.endsWith(".d.ts");
-  for (const part of ["bin", "dist/bundle/optional-lock.json", "dist/src", "dist/web", "skills", "config.example.json"])
+  const isPacked = (path: string): boolean => !path.endsWith(".map");
+  for (const part of ["bin", "dist/bundle", "dist/web", "skills", "config.example.json"])
     await cp(projectFile(part), join(staging, part), { recursive: true, filter: isPacked });
   const { type, bin, engines } = JSON.parse(await readFile(projectFile("package.json"), "utf8"));
   // Its libraries are found above the home: see `openUpdateWorld`.
   await writeFile(join(staging, "package.json"), JSON.stringify({ name: "maxclaw", version, type, bin, engines }));
-  for (const { file, from, to } of changes) {
-    const text = await readFile(join(staging, file), "utf8");
-    const changed = text.replace(from, to);
-    if (changed === text) throw new Error(`${file} does not hold ${from}`);
-    await writeFile(join(staging, file), changed);
-  }
+  for (const change of changes) await makeChange(staging, change);
   const file = join(folder, `maxclaw-${version}.tgz`);
-  await run("tar", ["-czf", file, "-C", folder, "package"]);
-  await rm(staging, { recursive: true });
+  await run("tar", ["-cf", join(folder, "package.tar"), "-C", folder, "package"]);
+  await writeFile(file, gzipSync(await readFile(join(folder, "package.tar")), { level: 1 }));
+  await Promise.all([staging, join(folder, "package.tar")].map((path) => rm(path, { recursive: true })));
   return file;
+}
+
+async function makeChange(staging: string, { file, from, to }: Change): Promise<void> {
+  const path = join(staging, file);
+  const scripts = file === programFolder ? (await readdir(path)).map((name) => join(path, name)) : [path];
+  const texts = await Promise.all(scripts.map(async (script) => ({ script, text: await readFile(script, "utf8") })));
+  const [found, ...others] = texts.filter(({ text }) => text.replace(from, to) !== text);
+  if (found === undefined || others.length > 0) throw new Error(`${others.length + 1} files in ${file} hold ${from}`);
+  await writeFile(found.script, found.text.replace(from, to));
 }
 
 /** A home, and a gateway that something other than the test keeps running. */

@@ -86,16 +86,28 @@ describe("the runner of the tests", () => {
     assert.match(said, /run again alone: .*uncaught\.test\.mjs: throws late: nobody caught it/);
   });
 
-  test("fails when the error comes from a test that waited while very many promises were made", () => {
-    const waiting = `let go; void new Promise((ready) => { go = ready; }).then(async () => { await null; ${thrown} });`;
-    const others = "for (let n = 0; n < 300_000; n += 1) Promise.resolve(n);";
+  test("names of tests within a test the one that ran", () => {
+    const inner = `test("inner", async () => { await null; ${thrown} await new Promise(() => {}); });`;
     write(
-      "forgotten",
-      `test("waits", async () => { ${waiting} ${others} go(); await new Promise((end) => setTimeout(end, 100)); });`,
+      "nested",
+      `import { describe } from "node:test"; describe("outer", () => { test("before", () => {}); ${inner} });`,
     );
-    const { code, said } = run("forgotten");
+    const { code, said } = run("nested");
     assert.equal(code, 1, said);
-    assert.match(said, /nobody caught it/);
+    assert.match(said, /run again alone: .*nested\.test\.mjs: inner: nobody caught it/);
+    assert.match(said, /outer[\s\S]*tests 2\n.*\n.*pass 1\n.*fail 1\n/);
+  });
+
+  test("fails when the error comes while several tests run at once, and names them with it", () => {
+    const both = ["left", "right"].map((name) => `test("${name}", () => new Promise((end) => setTimeout(end, 500)));`);
+    const suite = `describe("both", { concurrency: true }, () => { ${both.join(" ")} });`;
+    write(
+      "beside",
+      `import { describe } from "node:test"; ${suite} setTimeout(() => Promise.reject(new Error("lost")), 50);`,
+    );
+    const { code, said } = run("beside");
+    assert.equal(code, 1, said);
+    assert.match(said, /Nobody caught this, while "left", "right" ran: Error: lost\n +at .*beside\.test\.mjs/);
   });
 
   test("fails when a file cannot be loaded", () => {
