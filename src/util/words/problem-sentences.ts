@@ -22,7 +22,7 @@ export const problemSentences = {
     "channels.{name} is not used: it is not a platform, and a further account is named after its platform, as in slack-acme",
   account_name: "channels.{name} is not used: a further account is named after its platform. Call it {near}",
   account_shared:
-    "channels.{name}.{key} is the same as in channels.{other}: the platform gives each message to only one of them",
+    "channels.{name} has the same {key} as channels.{other}: the platform gives each message to only one of them",
   channel_lacks: "channels.{name} is enabled but has no {missing}",
   engine_lacks: "engine.kind is postgres, but engine.url is not set",
   server_lacks: "{part} needs either a command or a url",

@@ -20,7 +20,7 @@ export const problemsInChinese: Readonly<Record<ProblemCode, string>> = {
   no_channel: "已配置 channels.{name}，但 maxclaw 还没有 {title} 渠道",
   no_platform: "channels.{name} 未被使用：它不是平台；另一个账号要以其平台开头命名，例如 slack-acme",
   account_name: "channels.{name} 未被使用：另一个账号要以其平台开头命名。请改名为 {near}",
-  account_shared: "channels.{name}.{key} 与 channels.{other} 中的相同：平台只会把每条消息交给其中一个",
+  account_shared: "channels.{name} 与 channels.{other} 的 {key} 相同：平台只会把每条消息交给其中一个",
   channel_lacks: "channels.{name} 已开启，但缺少 {missing}",
   engine_lacks: "engine.kind 是 postgres，但没有设置 engine.url",
   server_lacks: "{part} 需要 command 或 url 之一",

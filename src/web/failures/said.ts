@@ -46,9 +46,30 @@ export function ownWords(code: string | undefined): string | undefined {
 
 /** What is wrong, as the gateway says it, where the gateway's own sentence is in another language than the page. */
 export function ownProblem(sentence: string): string | undefined {
-  return languageOfPage() === "en"
-    ? undefined
-    : readers.reduce<string | undefined>((said, read) => said ?? read(sentence), undefined);
+  if (languageOfPage() === "en") return undefined;
+  const read = (one: string): string | undefined =>
+    readers.reduce<string | undefined>((said, reader) => said ?? reader(one), undefined);
+  const said = [read(sentence), ...readOfAccount(sentence, read)].filter((one) => one !== undefined);
+  // A part that nobody knows stays English.
+  return said.sort((a, b) => lettersIn(a) - lettersIn(b))[0];
+}
+
+/** A sentence about a further account, such as `channels.slack-acme`, is its platform's with another name in it. */
+function readOfAccount(
+  sentence: string,
+  read: (sentence: string) => string | undefined,
+): readonly (string | undefined)[] {
+  const [, account = ""] = /\bchannels\.([a-z0-9]+(?:-[a-z0-9]+)+)/.exec(sentence) ?? [];
+  const found: (string | undefined)[] = [];
+  for (let end = account.lastIndexOf("-"); end > 0; end = account.lastIndexOf("-", end - 1)) {
+    const [own, others] = [`channels.${account}`, `channels.${account.slice(0, end)}`];
+    found.push(read(sentence.replaceAll(own, others))?.replaceAll(others, own));
+  }
+  return found;
+}
+
+function lettersIn(text: string): number {
+  return text.match(/[a-z]/gi)?.length ?? 0;
 }
 
 /** The same, or else the gateway's own sentence. */

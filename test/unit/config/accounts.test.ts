@@ -154,7 +154,7 @@ describe("what two accounts share", () => {
       const { config, problems } = await channelsOf({ [`${platform}-b`]: on, [platform]: on });
       assert.deepEqual(Object.keys(config.channels), [platform]);
       assert.deepEqual(problems, [
-        `channels.${platform}-b.${key} is the same as in channels.${platform}: the platform gives each message to only one of them; channels.${platform}-b is off`,
+        `channels.${platform}-b has the same ${key} as channels.${platform}: the platform gives each message to only one of them; channels.${platform}-b is off`,
       ]);
       const off = await channelsOf({ [platform]: { ...on, enabled: false }, [`${platform}-b`]: on });
       assert.deepEqual([off.problems, Object.keys(off.config.channels)], [[], [`${platform}-b`]]);
@@ -165,19 +165,19 @@ describe("what two accounts share", () => {
       slack: { enabled: true, botToken: "xoxb-1", appToken: "xapp-1" },
       "slack-b": { enabled: true, botToken: "xoxb-2", appToken: "xapp-1" },
     });
-    assert.match(slack.problems.join(), /channels\.slack-b\.appToken is the same as in channels\.slack/);
+    assert.match(slack.problems.join(), /channels\.slack-b has the same appToken as channels\.slack/);
     const hook = { encryptKey: "k", receiveBy: "webhook", listenAddr: "127.0.0.1:4712" };
     const feishu = await channelsOf({
       feishu: { enabled: true, appId: "cli_1", appSecret: "s", ...hook },
       "feishu-b": { enabled: true, appId: "cli_2", appSecret: "s", ...hook },
     });
-    assert.match(feishu.problems.join(), /channels\.feishu-b\.listenAddr is the same as in channels\.feishu/);
+    assert.match(feishu.problems.join(), /channels\.feishu-b has the same listenAddr as channels\.feishu/);
     const pushed = (port: number) => ({ url: "https://bot.example/hook", secret: "abc", port });
     const telegram = await channelsOf({
       telegram: bot("1:x", { webhook: pushed(4713) }),
       "telegram-b": bot("2:x", { webhook: pushed(4714) }),
     });
-    assert.match(telegram.problems.join(), /channels\.telegram-b\.webhook\.url is the same as/);
+    assert.match(telegram.problems.join(), /channels\.telegram-b has the same webhook\.url as/);
   });
 
   it("is fine where it is another mailbox, or another folder of the same one", async () => {

@@ -17,6 +17,12 @@ test("a sentence within a sentence is said in Chinese, too", async () => {
     await loadOwnWords();
     assert.equal(problemText(off), sayStatus(off));
     assert.equal(problemText("Something else."), "Something else.");
+    // A further account's sentence is its platform's, with its own name.
+    const ofDiscord = "Discord cannot be reached: what answers there is not Discord. Check channels.discord.apiRoot.";
+    const ofAccount = ofDiscord.replace("channels.discord", "channels.discord-two");
+    assert.match(problemText(ofDiscord), /channels\.discord\.apiRoot/);
+    assert.notEqual(problemText(ofDiscord), ofDiscord);
+    assert.equal(problemText(ofAccount), problemText(ofDiscord).replace("channels.discord", "channels.discord-two"));
   } finally {
     Reflect.deleteProperty(globalThis, "document");
   }

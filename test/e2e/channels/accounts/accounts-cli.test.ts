@@ -49,7 +49,7 @@ test("doctor tries each account, and channels lists each, by its own name", asyn
   await using _model = await withModel(cli, { text: "ok" }, { channels });
   const checked = await cli.run(["config", "check"]);
   assert.equal(checked.code, 1);
-  assert.match(checked.stdout + checked.stderr, /channels\.telegram-third\.token is the same as in channels\.telegram/);
+  assert.match(checked.stdout + checked.stderr, /channels\.telegram-third has the same token as channels\.telegram/);
   await startCliGateway(cli);
   const { findings, security } = JSON.parse((await cli.run(["doctor", "--json"])).stdout);
   const found = [...findings, ...security.findings].map(({ found: text }: { readonly found: string }) => text);

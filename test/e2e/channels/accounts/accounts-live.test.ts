@@ -31,7 +31,7 @@ test("an account comes and goes while the gateway runs, and the other one goes o
 
   // The same bot twice is refused by name, and what runs goes on.
   const doubled = await setLive(world.gateway, { "channels.telegram-third": section(family) });
-  assert.match(doubled.problem ?? "", /channels\.telegram-third\.token is the same as in channels\.telegram/);
+  assert.match(doubled.problem ?? "", /channels\.telegram-third has the same token as channels\.telegram/);
   await connected("telegram", name);
 
   const removed = await setLive(world.gateway, {
