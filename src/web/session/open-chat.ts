@@ -22,7 +22,7 @@ export class OpenChat {
   /** Written before the page knew where to send it. */
   readonly #early: Written[] = [];
   #session: Session | undefined;
-  /** Of the chat that was deleted last, until somebody begins it anew. */
+  /** Of the chat that was deleted last, until somebody begins it again. */
   #gone: string | undefined;
 
   constructor(http: GatewayHttp, store: Store, outbox: Outbox, listeners: OpenChatListeners) {
