@@ -11,7 +11,7 @@ export function accountMeant(key: string, section?: unknown): string | undefined
   const words = wordsIn(key);
   const platform = isObject(section) && typeof section.platform === "string" ? section.platform : "";
   return (
-    [words, words.replace(/(\d+)$/, "-$1")].find(isAccountName) ??
+    [words, words.replace(/(?<!\d)(\d+)$/, "-$1")].find(isAccountName) ??
     (isPlatformName(platform) ? accountsOn(platform, [key])[0] : undefined)
   );
 }

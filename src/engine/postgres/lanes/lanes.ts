@@ -158,7 +158,7 @@ export class Lanes {
     const latest = performance.now() - this.#options.claimMs;
     for (const attempt of this.held()) {
       if (attempt.renewedAt > latest) continue;
-      fence(attempt, "this node could not renew its claim in time");
+      this.#lose(attempt);
       void this.#insist(() => giveBack(node, attempt, 0));
     }
   }
@@ -232,7 +232,7 @@ export class Lanes {
     };
     const mustWait = attempt.past.isSuspect && [...this.#attempts].some(({ past }) => past.isSuspect);
     for (const other of this.#attempts)
-      if (other.claim.id === claim.id) fence(other, "this node did not renew its claim in time");
+      if (other.claim.id === claim.id) this.#lose(other);
     this.#attempts.add(attempt);
     const running = new Promise<void>((resolve) => {
       Slot.hold(consumer.slots, consumer.signal, async (slot) => {
@@ -299,6 +299,18 @@ export class Lanes {
       { source: "gateway", correlation_id: work.id },
     );
     await this.#insist(() => delivery.bury({ events: [failed], emit: [], reason }));
+  }
+
+  /** Its claim ran out while it was under way. */
+  #lose(attempt: Attempt): void {
+    if (attempt.isEnded) return;
+    const { id, key: lane } = attempt.work;
+    const why = "this node could not renew its claim in time";
+    this.#options.log.warn(`a piece of work is begun again: ${why}, the machine or the database is too busy`, {
+      id,
+      lane,
+    });
+    fence(attempt, why);
   }
 
   /** Ends an attempt, as soon as the database lets it. */
