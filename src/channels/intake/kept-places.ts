@@ -2,7 +2,7 @@ import type { ChannelRecords } from "../channel.js";
 
 /** Written after so many messages that concerned nobody: few enough to be read again after a restart. */
 const writeAfter = 20;
-/** Threads of which it is known what has been heard; older ones begin again with their next message. */
+/** Threads of a chat of which it is known what has been heard; its older ones begin again with their next message. */
 const mostThreads = 200;
 
 export interface KeptPlacesOptions {
@@ -10,7 +10,8 @@ export interface KeptPlacesOptions {
   readonly records: ChannelRecords | undefined;
   /** Of a place's record, by the place's key. */
   readonly idOf: (key: string) => string;
-  readonly isThread: (key: string) => boolean;
+  /** The chat that a thread is in, by its key; undefined: it is no thread. */
+  readonly chatOfThread: (key: string) => string | undefined;
 }
 
 /** Chats and threads with a record each that says up to where it was heard. `after` grows with the platform's time. */
@@ -41,10 +42,11 @@ export class KeptPlaces<Place extends { after: string | number }> {
   /** Keeps a place before its first message is passed on, so that it is found again whatever comes. True when it is new. */
   async know(key: string, place: Place): Promise<boolean> {
     if (this.#all.has(key)) return false;
-    const { records, idOf, isThread } = this.#options;
+    const { records, idOf, chatOfThread } = this.#options;
     await records?.put(idOf(key), place);
     this.#all.set(key, place);
-    if (isThread(key)) await this.#forgetOldThreads();
+    const chat = chatOfThread(key);
+    if (chat !== undefined) await this.#forgetOldThreads(chat);
     return true;
   }
 
@@ -80,8 +82,9 @@ export class KeptPlaces<Place extends { after: string | number }> {
     );
   }
 
-  async #forgetOldThreads(): Promise<void> {
-    const threads = this.newestFirst().filter((key) => this.#options.isThread(key));
+  /** Of this chat alone: who begins many takes nothing away from others. */
+  async #forgetOldThreads(chat: string): Promise<void> {
+    const threads = this.newestFirst().filter((key) => this.#options.chatOfThread(key) === chat);
     for (const old of threads.slice(mostThreads)) await this.forget(old);
   }
 }
