@@ -2,7 +2,7 @@ import type { ChannelRecords } from "../channel.js";
 
 /** Written after so many messages that concerned nobody: few enough to be read again after a restart. */
 const writeAfter = 20;
-/** Threads of a chat of which it is known what has been heard; its older ones begin again with their next message. */
+/** Threads of which it is known what has been heard; older ones begin again with their next message. */
 const mostThreads = 200;
 
 export interface KeptPlacesOptions {
@@ -45,8 +45,7 @@ export class KeptPlaces<Place extends { after: string | number }> {
     const { records, idOf, chatOfThread } = this.#options;
     await records?.put(idOf(key), place);
     this.#all.set(key, place);
-    const chat = chatOfThread(key);
-    if (chat !== undefined) await this.#forgetOldThreads(chat);
+    if (chatOfThread(key) !== undefined) await this.#forgetOldThreads();
     return true;
   }
 
@@ -82,9 +81,21 @@ export class KeptPlaces<Place extends { after: string | number }> {
     );
   }
 
-  /** Of this chat alone: who begins many takes nothing away from others. */
-  async #forgetOldThreads(chat: string): Promise<void> {
-    const threads = this.newestFirst().filter((key) => this.#options.chatOfThread(key) === chat);
-    for (const old of threads.slice(mostThreads)) await this.forget(old);
+  /** Of the chat that has most of them: who begins many takes nothing away from others. */
+  async #forgetOldThreads(): Promise<void> {
+    const byChat = new Map<string, string[]>();
+    let count = 0;
+    for (const key of this.newestFirst()) {
+      const chat = this.#options.chatOfThread(key);
+      if (chat === undefined) continue;
+      const threads = byChat.get(chat);
+      if (threads === undefined) byChat.set(chat, [key]);
+      else threads.push(key);
+      count += 1;
+    }
+    for (; count > mostThreads; count -= 1) {
+      const [fullest] = [...byChat.values()].sort((one, other) => other.length - one.length);
+      await this.forget(fullest?.pop() ?? "");
+    }
   }
 }
