@@ -179,7 +179,7 @@ export interface Channel {
 
   /**
    * The account itself, as the id of a sender. Absent: it is not known, or the platform brings nothing that an account like this
-   * one has said. What one account of the gateway says is no message for another.
+   * one has said. Another account of the gateway there leaves out what this one says.
    */
   readonly ownId?: string | undefined;
 

@@ -10,7 +10,7 @@ export interface KeptPlacesOptions {
   readonly records: ChannelRecords | undefined;
   /** Of a place's record, by the place's key. */
   readonly idOf: (key: string) => string;
-  /** The chat that a thread is in, by its key; undefined: it is no thread. */
+  /** The chat that a thread is in, by its key; undefined: it is not a thread. */
   readonly chatOfThread: (key: string) => string | undefined;
 }
 

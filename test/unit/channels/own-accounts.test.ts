@@ -29,7 +29,7 @@ function accountIn(room: Room, name: string, ownId: string): Channel {
 
 type Room = Map<string, (senderId: string) => Promise<PublishOutcome>>;
 
-test("what one account of the gateway says in a room is no message for another one there, so that they do not answer each other", async (t) => {
+test("what one account of the gateway says in a room is left out by another one there, so that they do not answer each other", async (t) => {
   const { engine } = await openIn(tempFolder(t));
   const taken: [string, string][] = [];
   const receive = async (name: string, { senderId }: ReceivedMessage): Promise<PublishOutcome> => {
