@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Logger } from "../../log.js";
 import { Background } from "../../util/async/background.js";
-import type { ChannelContext, Publish, ReceivedFile, ReceivedMessage } from "../channel.js";
+import type { OwnChannelContext, Publish, ReceivedFile, ReceivedMessage } from "../channel.js";
 import { Inbox, type Taken } from "../intake/inbox.js";
 import type { WebhookAnswer, WebhookRequest } from "../wire/webhook.js";
 import { callMs, type Graph } from "./graph.js";
@@ -26,7 +26,7 @@ export interface ReceivingParts {
   readonly sending: Sending;
   readonly said: SaidLately;
   readonly traces: Traces;
-  readonly context: Pick<ChannelContext, "press" | "actsAtOnce">;
+  readonly context: Pick<OwnChannelContext, "press" | "actsAtOnce" | "mayTalk">;
   /** A message of ours, that WhatsApp had taken, was not delivered. */
   readonly onUndelivered: (chatId: string, why: string) => void;
   readonly busyRetryMs?: number | undefined;
@@ -152,7 +152,8 @@ export class Receiving implements AsyncDisposable {
     const { context } = this.#parts;
     const outcome = await context.press?.({ chatId: from, chatType: "dm", senderId: from, senderName, value });
     if (outcome?.status === "taken") this.#markRead(id);
-    else this.#tellOnce(from, outcome?.text ?? "Nothing is waiting for this.");
+    else if (context.mayTalk?.(from, from) !== false)
+      this.#tellOnce(from, outcome?.text ?? "Nothing is waiting for this.");
     return true;
   }
 

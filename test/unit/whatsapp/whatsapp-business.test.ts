@@ -116,15 +116,15 @@ test("no request can be replayed after its message's id is forgotten, also where
   );
 });
 
-test("who presses what waits for nothing is told so once a minute, with whatever they press", async () => {
+test("who presses what waits for nothing is told so once a minute, with whatever they press, and a stranger is not told at all", async () => {
   const press = async () => ({ status: "refused", text: "You may not answer here." }) as const;
-  await using world = await openWorld({}, { press });
+  const [bob, eve] = ["15551230002", "15551230666"];
+  await using world = await openWorld({}, { press, mayTalk: (person) => person !== eve });
   const { fake } = world;
-  const bob = "15551230002";
   const timestamp = String(Math.floor(Date.now() / 1000));
-  const presses = [ann, bob, ann, ann, ann].map((from, at) => ({
+  const presses = [eve, ann, bob, ann, ann, ann].map((from, at) => ({
     ...{ id: `wamid.p${at}`, from, timestamp, type: "interactive" },
-    interactive: { type: "button_reply", button_reply: { id: at < 3 ? "ask_1:1" : `made up ${at}`, title: "Yes" } },
+    interactive: { type: "button_reply", button_reply: { id: at < 4 ? "ask_1:1" : `made up ${at}`, title: "Yes" } },
   }));
   for (const message of presses)
     assert.equal(await fake.line.post(JSON.stringify(fake.notification({ messages: [message] }))), 200);
@@ -132,7 +132,7 @@ test("who presses what waits for nothing is told so once a minute, with whatever
   await until("both are told", () => told(ann).length > 0 && told(bob).length > 0);
   await world.channel.send(reply(ann, "the end"), never);
   assert.deepEqual(told(ann), ["You may not answer here.", "the end"]);
-  assert.deepEqual(told(bob), ["You may not answer here."]);
+  assert.deepEqual([told(bob), told(eve)], [["You may not answer here."], []]);
 });
 
 test("what is taken is marked as read, and a sign shows that an answer comes", async () => {
