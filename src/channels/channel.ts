@@ -177,6 +177,12 @@ export interface Channel {
   /** How often `showTyping` must be repeated to stay visible. */
   readonly typingIntervalMs?: number;
 
+  /**
+   * The account itself, as the id of a sender. Absent: it is not known, or the platform brings nothing that an account like this
+   * one has said. Another account of the gateway there leaves out what this one says.
+   */
+  readonly ownId?: string | undefined;
+
   /** What its owner must do now, e.g. scan a code; undefined: nothing. Asked whenever somebody looks at its state. */
   toDo?(): OwnerToDo | undefined;
 }

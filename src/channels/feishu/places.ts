@@ -43,8 +43,8 @@ export class Places {
     this.#appId = appId;
     this.#records = records;
     this.#cursor = cursor;
-    const isThread = (key: string): boolean => key.includes("/");
-    this.#places = new KeptPlaces({ records, idOf: (key) => prefix + key, isThread });
+    const chatOfThread = (key: string): string | undefined => (key.includes("/") ? whereIn(key).chatId : undefined);
+    this.#places = new KeptPlaces({ records, idOf: (key) => prefix + key, chatOfThread });
   }
 
   /** Reads what an earlier process has left. */

@@ -10,7 +10,8 @@ export interface KeptPlacesOptions {
   readonly records: ChannelRecords | undefined;
   /** Of a place's record, by the place's key. */
   readonly idOf: (key: string) => string;
-  readonly isThread: (key: string) => boolean;
+  /** The chat that a thread is in, by its key; undefined: it is not a thread. */
+  readonly chatOfThread: (key: string) => string | undefined;
 }
 
 /** Chats and threads with a record each that says up to where it was heard. `after` grows with the platform's time. */
@@ -41,10 +42,10 @@ export class KeptPlaces<Place extends { after: string | number }> {
   /** Keeps a place before its first message is passed on, so that it is found again whatever comes. True when it is new. */
   async know(key: string, place: Place): Promise<boolean> {
     if (this.#all.has(key)) return false;
-    const { records, idOf, isThread } = this.#options;
+    const { records, idOf, chatOfThread } = this.#options;
     await records?.put(idOf(key), place);
     this.#all.set(key, place);
-    if (isThread(key)) await this.#forgetOldThreads();
+    if (chatOfThread(key) !== undefined) await this.#forgetOldThreads();
     return true;
   }
 
@@ -80,8 +81,21 @@ export class KeptPlaces<Place extends { after: string | number }> {
     );
   }
 
+  /** Of the chat that has most of them: who begins many takes nothing away from others. */
   async #forgetOldThreads(): Promise<void> {
-    const threads = this.newestFirst().filter((key) => this.#options.isThread(key));
-    for (const old of threads.slice(mostThreads)) await this.forget(old);
+    const byChat = new Map<string, string[]>();
+    let count = 0;
+    for (const key of this.newestFirst()) {
+      const chat = this.#options.chatOfThread(key);
+      if (chat === undefined) continue;
+      const threads = byChat.get(chat);
+      if (threads === undefined) byChat.set(chat, [key]);
+      else threads.push(key);
+      count += 1;
+    }
+    for (; count > mostThreads; count -= 1) {
+      const [fullest] = [...byChat.values()].sort((one, other) => other.length - one.length);
+      await this.forget(fullest?.pop() ?? "");
+    }
   }
 }

@@ -41,6 +41,7 @@ export class MatrixChannel implements Channel {
   readonly #sending: Sending;
   readonly #memory = new IntakeMemory();
   #progress: Progress | undefined;
+  #ownId: string | undefined;
 
   constructor(options: MatrixOptions, context: OwnChannelContext) {
     const { log, encryption } = options;
@@ -48,6 +49,10 @@ export class MatrixChannel implements Channel {
     this.#context = context;
     this.#account = new Account(options, context.records, { log, encryption });
     this.#sending = new Sending(this.#account, log);
+  }
+
+  get ownId(): string | undefined {
+    return this.#ownId;
   }
 
   /** What the homeserver takes, where it says so. */
@@ -59,6 +64,7 @@ export class MatrixChannel implements Channel {
     try {
       const account = this.#account;
       const bot = await account.identify(signal);
+      this.#ownId = bot.id;
       const { log, takesAll = false } = this.#options;
       const encryption = await account.encryption(signal);
       this.#progress ??= new Progress(bot.id, this.#context.records);

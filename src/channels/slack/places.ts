@@ -45,8 +45,8 @@ export class Places {
   private constructor(team: string, { records, cursor }: Pick<ChannelContext, "records" | "cursor">) {
     this.#team = team;
     this.#cursor = cursor;
-    const isThread = (key: string): boolean => key.includes(":");
-    this.#places = new KeptPlaces({ records, idOf: (key) => this.#id(key), isThread });
+    const chatOfThread = (key: string): string | undefined => (key.includes(":") ? key.split(":", 1)[0] : undefined);
+    this.#places = new KeptPlaces({ records, idOf: (key) => this.#id(key), chatOfThread });
     for (const { id, value } of records?.list() ?? []) {
       const { data } = record.safeParse(value);
       if (data === undefined || !id.startsWith(`${team}/`)) continue;

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Logger } from "../../log.js";
 import { Background } from "../../util/async/background.js";
-import type { ChannelContext, Publish, ReceivedFile, ReceivedMessage } from "../channel.js";
+import type { OwnChannelContext, Publish, ReceivedFile, ReceivedMessage } from "../channel.js";
 import { Inbox, type Taken } from "../intake/inbox.js";
 import type { WebhookAnswer, WebhookRequest } from "../wire/webhook.js";
 import { callMs, type Graph } from "./graph.js";
@@ -26,16 +26,21 @@ export interface ReceivingParts {
   readonly sending: Sending;
   readonly said: SaidLately;
   readonly traces: Traces;
-  readonly context: Pick<ChannelContext, "press" | "actsAtOnce">;
+  readonly context: Pick<OwnChannelContext, "press" | "actsAtOnce" | "mayTalk">;
   /** A message of ours, that WhatsApp had taken, was not delivered. */
   readonly onUndelivered: (chatId: string, why: string) => void;
   readonly busyRetryMs?: number | undefined;
   readonly log: Logger;
 }
 
-/** Meta brings a message again for seven days. What is older is an old request that somebody has kept. */
-const oldestMs = 8 * 24 * 3600 * 1000;
+/**
+ * Meta brings a message again for seven days, and so long its id is known. What is older is a request that somebody has kept.
+ * Meta's clock may be ahead of ours by some minutes.
+ */
+const oldestMs = 7 * 24 * 3600 * 1000 - 10 * 60_000;
 const mostPresses = 2000;
+/** After a word on a press that does not count, the same one is not said to its person again for so long. */
+const toldAgainMs = 60_000;
 
 /** What Meta brings: messages, pressed buttons, and what happened to ours. */
 export class Receiving implements AsyncDisposable {
@@ -44,6 +49,7 @@ export class Receiving implements AsyncDisposable {
   readonly #signal: AbortSignal;
   readonly #underWay = new Map<string, Promise<Taken>>();
   readonly #presses = new LRUCache<string, Promise<true>>({ max: mostPresses });
+  readonly #told = new LRUCache<string, true>({ max: mostPresses, ttl: toldAgainMs });
   readonly #asides: Background;
 
   constructor(parts: ReceivingParts, publish: Publish, signal: AbortSignal) {
@@ -143,11 +149,20 @@ export class Receiving implements AsyncDisposable {
   }
 
   async #press({ from, id }: WhatsAppMessage, value: string, senderName: string | undefined): Promise<true> {
-    const { context, sending } = this.#parts;
+    const { context } = this.#parts;
     const outcome = await context.press?.({ chatId: from, chatType: "dm", senderId: from, senderName, value });
     if (outcome?.status === "taken") this.#markRead(id);
-    else this.#asides.own(sending.tell(from, outcome?.text ?? "Nothing is waiting for this.", callMs, this.#signal));
+    else if (context.mayTalk?.(from, from) !== false)
+      this.#tellOnce(from, outcome?.text ?? "Nothing is waiting for this.");
     return true;
+  }
+
+  /** Here it is a message, and who wants to can press without end, also what no button of ours says. */
+  #tellOnce(person: string, text: string): void {
+    const key = `${person} ${text}`;
+    if (this.#told.has(key)) return;
+    this.#told.set(key, true);
+    this.#asides.own(this.#parts.sending.tell(person, text, callMs, this.#signal));
   }
 
   #markRead(messageId: string): void {

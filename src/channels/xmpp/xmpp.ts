@@ -5,6 +5,7 @@ import { newId } from "../../util/ids.js";
 import type { Channel, OwnChannelContext, Publish, Receipt, ReceivedMessage } from "../channel.js";
 import { readPublicFile } from "../wire/public-file.js";
 import { Account, type AccountOptions, type Link } from "./account.js";
+import { bareOf } from "./jid.js";
 import { ns } from "./namespaces.js";
 import { Receiving } from "./receiving/receiving.js";
 import { findInArchive, idOf, messageTo, sendCorrection, sendLink, sendText, type Target, toBody } from "./send.js";
@@ -38,6 +39,7 @@ export class XmppChannel implements Channel {
   readonly liveEditMs = liveEditMs;
   readonly typingIntervalMs = typingIntervalMs;
   readonly longestSilenceMs = longestSilenceMs;
+  readonly ownId: string;
   readonly #options: XmppOptions;
   readonly #context: OwnChannelContext;
   readonly #account: Account;
@@ -49,6 +51,7 @@ export class XmppChannel implements Channel {
   constructor(options: XmppOptions, context: OwnChannelContext) {
     this.#options = options;
     this.#context = context;
+    this.ownId = bareOf(options.login.jid);
     this.#account = new Account(options, context);
   }
 

@@ -1,5 +1,6 @@
 import type { ChannelStates } from "../../api/status/channel-states.js";
-import type { Channel } from "../../channels/channel.js";
+import type { Channel, Publish } from "../../channels/channel.js";
+import { platformOf } from "../../channels/platforms.js";
 import { superviseChannel } from "../../channels/supervisor.js";
 import type { Engine } from "../../engine/engine.js";
 import type { Intake } from "../../inbound/intake.js";
@@ -20,7 +21,10 @@ export interface ConnectionPorts {
 /** The channels that bring messages, each of which can come and go. */
 export class Connections {
   readonly #ports: ConnectionPorts;
-  readonly #open = new Map<string, { readonly part: Part; readonly stop: AbortController }>();
+  readonly #open = new Map<
+    string,
+    { readonly channel: Channel; readonly part: Part; readonly stop: AbortController }
+  >();
 
   constructor(ports: ConnectionPorts) {
     this.#ports = ports;
@@ -30,7 +34,7 @@ export class Connections {
     const { name } = channel;
     const stop = new AbortController();
     const part = startPart(this.#ports.log, `channel ${name}`, true, () => this.#run(channel, stop.signal));
-    this.#open.set(name, { part, stop });
+    this.#open.set(name, { channel, part, stop });
   }
 
   /** Resolves once nothing of it is under way. What it has not acknowledged stays with its platform. */
@@ -47,8 +51,19 @@ export class Connections {
     for (const { part } of [...this.#open.values()].toReversed()) await part.stopped();
   }
 
+  /** Two accounts of the gateway in one room would answer each other without end. */
+  #publishOf(name: string, signal: AbortSignal): Publish {
+    const platform = platformOf(name) ?? name;
+    const isOwn = (senderId: string): boolean =>
+      [...this.#open.values()].some(
+        ({ channel: { name: other, ownId } }) => ownId === senderId && (platformOf(other) ?? other) === platform,
+      );
+    return async (received) =>
+      isOwn(received.senderId) ? { status: "refused" } : await this.#ports.intake.receive(name, received, signal);
+  }
+
   async #run(channel: Channel, stop: AbortSignal): Promise<void> {
-    const { engine, intake, states, log, signal } = this.#ports;
+    const { engine, states, log, signal } = this.#ports;
     const { name } = channel;
     using scope = linked(signal);
     const end = (): void => scope.abort(stop.reason);
@@ -57,7 +72,7 @@ export class Connections {
     const receive = (own: AbortSignal): Promise<void> =>
       superviseChannel(
         channel,
-        (received) => intake.receive(name, received, scope.signal),
+        this.#publishOf(name, scope.signal),
         { log, onState: (to, detail) => states.enter(name, to, detail) },
         own,
       );

@@ -9,6 +9,7 @@ import {
   createWhatsAppBusinessChannel,
   type WhatsAppBusinessOptions,
 } from "../../../src/channels/whatsapp-business/whatsapp-business.js";
+import { rememberedMs } from "../../../src/engine/embedded/seen/seen-ids.js";
 import { silentLog } from "../../../src/log.js";
 import { until } from "../../support/engine/engine-kit.js";
 import { freePort } from "../../support/fakes/network/free-port.js";
@@ -96,6 +97,42 @@ test("a notification that is replayed later, is for another number, or is not as
     ["", "stickers"],
     ["", "messages of this kind"],
   ]);
+});
+
+test("no request can be replayed after its message's id is forgotten, also where Meta's clock is ahead of ours", async () => {
+  await using world = await openWorld();
+  const { fake, came } = world;
+  const write = (id: string, ageMs: number) => {
+    const timestamp = String(Math.floor((Date.now() - ageMs) / 1000));
+    const message = { id, from: ann, timestamp, type: "text", text: { body: id } };
+    return fake.line.post(JSON.stringify(fake.notification({ messages: [message] })));
+  };
+  for (const ahead of [0, 60_000]) assert.equal(await write("wamid.kept", rememberedMs - ahead), 200);
+  // After so long an absence Meta still brings it.
+  assert.equal(await write("wamid.late", rememberedMs - 3_600_000), 200);
+  assert.deepEqual(
+    (await came(1)).map(({ content }) => content),
+    ["wamid.late"],
+  );
+});
+
+test("who presses what waits for nothing is told so once a minute, with whatever they press, and a stranger is not told at all", async () => {
+  const press = async () => ({ status: "refused", text: "You may not answer here." }) as const;
+  const [bob, eve] = ["15551230002", "15551230666"];
+  await using world = await openWorld({}, { press, mayTalk: (person) => person !== eve });
+  const { fake } = world;
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const presses = [eve, ann, bob, ann, ann, ann].map((from, at) => ({
+    ...{ id: `wamid.p${at}`, from, timestamp, type: "interactive" },
+    interactive: { type: "button_reply", button_reply: { id: at < 4 ? "ask_1:1" : `made up ${at}`, title: "Yes" } },
+  }));
+  for (const message of presses)
+    assert.equal(await fake.line.post(JSON.stringify(fake.notification({ messages: [message] }))), 200);
+  const told = (person: string) => fake.chats.in(person).map(({ text }) => text);
+  await until("both are told", () => told(ann).length > 0 && told(bob).length > 0);
+  await world.channel.send(reply(ann, "the end"), never);
+  assert.deepEqual(told(ann), ["You may not answer here.", "the end"]);
+  assert.deepEqual([told(bob), told(eve)], [["You may not answer here."], []]);
 });
 
 test("what is taken is marked as read, and a sign shows that an answer comes", async () => {
