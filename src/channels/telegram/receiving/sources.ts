@@ -25,9 +25,6 @@ const updateKinds = ["message", "edited_message", "callback_query"] as const;
 const anyUpdate = z.looseObject({ update_id: z.number().int() });
 /** While an album is held, a look for more of it. */
 const albumLookMs = 200;
-/** The turns of what came go first: to ask again takes about as long as to ask the model. */
-const pauseMs = 5;
-const batch = 100;
 const webhookLookMs = 60_000;
 /** Telegram waits for about a minute. */
 const webhookAnswerMs = 45_000;
@@ -39,7 +36,7 @@ export async function runPolling(source: Source, timing: PollTiming, signal: Abo
   // Polling is refused while a webhook is set, which an earlier program may have left behind.
   await account.call(shortCallMs, signal, (api, limit) => api.deleteWebhook({}, limit));
   // The first poll answers at once, so that it is known whether polling works.
-  let taken = await poll(source, 0, timing, signal);
+  await poll(source, 0, timing, signal);
   while (!signal.aborted) {
     onConnected();
     receiving.restore();
@@ -48,27 +45,24 @@ export async function runPolling(source: Source, timing: PollTiming, signal: Abo
     await intake.park();
     // What is parked is settled too, so that an album out of the parking is waited for here.
     if (albums.isHolding) await sleep(Math.max(0, albumLookMs - (performance.now() - beganAt)), signal);
-    else if (taken > 0 && taken < batch) await sleep(pauseMs, signal);
-    if (!signal.aborted) taken = await poll(source, albums.isHolding ? 0 : timing.pollTimeoutSeconds, timing, signal);
+    if (!signal.aborted) await poll(source, albums.isHolding ? 0 : timing.pollTimeoutSeconds, timing, signal);
   }
 }
 
-/** Returns how many updates came. */
 async function poll(
   { account, receiving }: Source,
   timeout: number,
   { pollGraceMs }: PollTiming,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<void> {
   const offset = receiving.intake.beginPoll();
   const from = offset === undefined ? {} : { offset };
-  const request = { limit: batch, timeout, allowed_updates: updateKinds, ...from };
+  const request = { limit: 100, timeout, allowed_updates: updateKinds, ...from };
   const updates = await account.call(timeout * 1000 + pollGraceMs, signal, (api, limit) =>
     api.getUpdates(request, limit),
   );
   receiving.albums.polled();
   for (const update of updates) receiving.take(update);
-  return updates.length;
 }
 
 /** Telegram brings updates until `signal` aborts. @throws {ChannelError} */
