@@ -103,7 +103,7 @@ export function newSession(key: string): MutableSession {
 }
 
 /** Of a session without messages, and of each event whose text stays. */
-const restBytes = 4096;
+const restBytes = 4800;
 const entryBytes = 300;
 /** Their texts stay in memory. */
 const keptTexts: ReadonlySet<string> = new Set([

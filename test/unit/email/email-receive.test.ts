@@ -168,14 +168,12 @@ mailTest("when the server renumbers its mails, nothing is lost and nothing is ta
     await until("it is connected", () => running.connections() > 0, 20_000);
   }
   assert.ok(world.logged(/renumbered its mails/));
-  assert.deepEqual(
-    world.taken().map(({ content }) => content),
-    ["one", "meanwhile"],
-  );
-  const before = world.gateway.messages.length;
+  const takenNow = (): readonly string[] => world.taken().map(({ content }) => content);
+  assert.deepEqual(takenNow(), ["one", "meanwhile"]);
+  // What a stop cut short comes again, and is known by its id.
   await using running = startChannel(world.open(), world.gateway.publish);
   await until("it is connected again", () => running.connections() > 0, 20_000);
-  assert.equal(world.gateway.messages.length, before);
+  assert.deepEqual(takenNow(), ["one", "meanwhile"]);
 });
 
 mailTest("where the server cannot tell about new mail, it is asked", async (world) => {
