@@ -181,7 +181,10 @@ test("a node that cannot renew its claims ends its turns by its own clock, and w
   await until("it is done", () => ends.length === 2);
   assert.ok(ends[0] instanceof EngineError && ends[0].kind === "fenced");
   assert.equal(ends[1], 1, "it did not count");
-  assert.ok(node.log.lines.some(({ message }) => message.includes("is begun again")), "and its operator reads why");
+  assert.ok(
+    node.log.lines.some(({ message }) => message.includes("is begun again")),
+    "and its operator reads why",
+  );
   await consumer.stop();
 });
 

@@ -231,8 +231,7 @@ export class Lanes {
       renewedAt: askedAt,
     };
     const mustWait = attempt.past.isSuspect && [...this.#attempts].some(({ past }) => past.isSuspect);
-    for (const other of this.#attempts)
-      if (other.claim.id === claim.id) this.#lose(other);
+    for (const other of this.#attempts) if (other.claim.id === claim.id) this.#lose(other);
     this.#attempts.add(attempt);
     const running = new Promise<void>((resolve) => {
       Slot.hold(consumer.slots, consumer.signal, async (slot) => {
