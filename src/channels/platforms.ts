@@ -5,6 +5,7 @@ import { whatToAdd } from "../util/packages/missing.js";
 import { findingSentence } from "../util/words/finding-sentences.js";
 import { statusSentence } from "../util/words/status-sentences.js";
 import { type Account, asAccount, contextFor, logFor, said, saidOfAccount } from "./account.js";
+import type { Channel } from "./channel.js";
 import { discordPlatform } from "./discord/platform.js";
 import { emailPlatform } from "./email/platform.js";
 import { feishuPlatform } from "./feishu/platform.js";
@@ -55,7 +56,8 @@ const platforms: { readonly [K in PlatformName]: Platform<Sections[K]> } = all;
 // The keys are written above, in one place.
 export const platformNames = Object.keys(all) as readonly PlatformName[];
 const longestFirst = [...platformNames].sort((a, b) => b.length - a.length);
-const longestName = 40;
+/** Of an account, in characters. */
+export const longestName = 40;
 
 export function isPlatformName(name: string): name is PlatformName {
   return Object.hasOwn(all, name);
@@ -76,6 +78,17 @@ export function isAccountName(name: string): boolean {
   return !isPlatformName(name) && platformOf(name) !== undefined;
 }
 
+/** The further accounts that have a section in these. */
+export function accountsIn(sections: unknown): readonly string[] {
+  return Object.keys(Object(sections)).filter(isAccountName);
+}
+
+/** Whether a sender on this channel is an account of the gateway itself: two of them in one room would answer each other without end. */
+export function isOurs(name: string, senderId: string, open: readonly Pick<Channel, "name" | "ownId">[]): boolean {
+  const placeOf = (channel: string): string => platformOf(channel) ?? channel;
+  return open.some(({ name: other, ownId }) => ownId === senderId && placeOf(other) === placeOf(name));
+}
+
 /** The names of further accounts of a platform, as a regular expression. */
 export function accountPattern(platform: PlatformName): string {
   const longer = platformNames.filter((each) => each.startsWith(`${platform}-`));
@@ -83,14 +96,18 @@ export function accountPattern(platform: PlatformName): string {
   return `^(?=.{1,${longestName}}$)${others}${platform}(?:-[a-z0-9]+)+$`;
 }
 
+type SectionSchemas = { readonly [K in PlatformName]: z.ZodOptional<z.ZodType<Sections[K]>> } & {
+  readonly [name: string]: z.ZodOptional<z.ZodType<CommonSection>>;
+};
+
 /** The section of each platform, and of these further accounts, for the schema of the config. */
-export function channelSections(accounts: readonly string[] = []): Readonly<Record<string, z.ZodType>> {
-  return Object.fromEntries(
-    [...platformNames, ...accounts].flatMap((name) => {
-      const section = schemaOf(name);
-      return section === undefined ? [] : [[name, section.optional()]];
-    }),
-  );
+export function channelSections(accounts: readonly string[]): SectionSchemas {
+  const sections = [...platformNames, ...accounts].flatMap((name) => {
+    const section = schemaOf(name);
+    return section === undefined ? [] : [[name, section.optional()]];
+  });
+  // The same names, each with the section of its platform.
+  return Object.fromEntries(sections) as SectionSchemas;
 }
 
 /** What a channel's section may hold. */

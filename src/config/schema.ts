@@ -30,8 +30,8 @@ const price = number(z.number().min(0));
 
 /** `accounts`: names of further accounts on platforms, such as `slack-acme`, each with the section of its platform. */
 function channelsWith(accounts: readonly string[]): z.ZodType<ChannelSections> {
-  // Each section is read by the schema of its platform.
-  return z.strictObject(channelSections(accounts)).prefault({}) as unknown as z.ZodType<ChannelSections>;
+  // Zod forgets the types of named keys beside those of free ones.
+  return z.strictObject(channelSections(accounts)).prefault({}) as z.ZodType<ChannelSections>;
 }
 
 /** The whole config file. Everything has a default; what is absent here exists nowhere else. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { z } from "zod";
-import { isAccountName, platformOf } from "../channels/platforms.js";
+import { accountsIn, platformOf } from "../channels/platforms.js";
 import { plain, suggest } from "../util/text/suggest.js";
 import { problemSentence, readProblem } from "../util/words/problem-sentences.js";
 import { accountMeant } from "./faults/account-name.js";
@@ -35,7 +35,7 @@ export function settle(raw: JsonObject): Settled {
   // Each round mends at least one place; the bound only guards against a mistake in here.
   for (let round = 0; round < 1000; round++) {
     // Read once: compiling a function for each of its objects takes longer than it saves.
-    const parsed = configSchemaWith(accountsIn(root)).safeParse(root, { jitless: true });
+    const parsed = configSchemaWith(accountsIn(at(root, ["channels"]))).safeParse(root, { jitless: true });
     if (parsed.success) return { config: parsed.data, problems, off };
     const [issue] = parsed.error.issues;
     if (issue === undefined) break;
@@ -46,11 +46,6 @@ export function settle(raw: JsonObject): Settled {
     }
   }
   return { config: configSchema.parse({}), problems: [...problems, "the config could not be read at all"], off };
-}
-
-function accountsIn(root: unknown): readonly string[] {
-  const channels = at(root, ["channels"]);
-  return isObject(channels) ? Object.keys(channels).filter(isAccountName) : [];
 }
 
 function mendKey(root: unknown, path: Path, key: string, problems: string[]): void {

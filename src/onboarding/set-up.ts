@@ -1,5 +1,5 @@
 import type { SetUp, SetUpField } from "../channels/platform.js";
-import { isAccountName, platformNames, platformOf, setUpOf, titleOf } from "../channels/platforms.js";
+import { accountsIn, platformNames, platformOf, setUpOf, titleOf } from "../channels/platforms.js";
 
 /** Channels that are set up by asking. */
 export const offeredChannels: readonly string[] = platformNames.filter((name) => setUpOf(name) !== undefined);
@@ -9,9 +9,9 @@ export function isOffered(name: string): boolean {
   return setUpOf(name) !== undefined;
 }
 
-/** The further accounts that are in the sections of a config. */
-export function accountsIn(channels: unknown): readonly string[] {
-  return Object.keys(Object(channels)).filter(isAccountName);
+/** These, and the further accounts that are in the sections of a config. */
+export function offeredWith(sections: unknown): readonly string[] {
+  return [...offeredChannels, ...accountsIn(sections)];
 }
 
 /** Of a channel: itself, or what a further account is on. */

@@ -1,6 +1,6 @@
 import { ChannelError, messageOf } from "../../errors.js";
 import { FirstContact } from "../../onboarding/first-contact.js";
-import { accountsIn, offeredChannels, titleIn } from "../../onboarding/set-up.js";
+import { offeredWith, titleIn } from "../../onboarding/set-up.js";
 import { CommandError } from "../exit.js";
 import { askFields, isTokenAlone, setFields } from "./fields-step.js";
 import { askMailbox, isMailbox, lacksOfMailbox, setMailbox } from "./mailbox.js";
@@ -26,7 +26,7 @@ async function chosenChannel(setup: Setup): Promise<string | undefined> {
   const { prompts, draft } = setup;
   if (prompts === undefined) return undefined;
   const isOn = (name: string): boolean => draft.get(["channels", name, "enabled"]) === true;
-  const names = [...offeredChannels, ...accountsIn(draft.get(["channels"]))];
+  const names = offeredWith(draft.get(["channels"]));
   const on = names.filter(isOn).map((name) => titleIn(name));
   const none: Choice<string> = {
     value: "none",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isAccountName, platformOf, setUpOf, titleOf, wordsOf } from "../../channels/platforms.js";
+import { accountsIn, isAccountName, platformOf, setUpOf, titleOf, wordsOf } from "../../channels/platforms.js";
 import { plain } from "../../util/text/suggest.js";
 import { isSecretKey } from "../faults/wording.js";
 import { keyAt, keysAt, schemaAt, valuePaths } from "../shape.js";
@@ -34,9 +34,9 @@ const behind: Readonly<Record<string, readonly string[]>> = {
 
 /** Every key that the config can have, in the order of the schema, and behind them those of further accounts in the file. */
 export function viewsOf(ports: OverviewPorts): readonly SettingView[] {
-  const { channels } = ports.shown;
-  const accounts = isObject(channels) ? Object.keys(channels).filter(isAccountName) : [];
-  const ofAccounts = accounts.flatMap((name) => valuePaths(schemaAt(["channels", name]), ["channels", name]));
+  const ofAccounts = accountsIn(ports.shown.channels).flatMap((name) =>
+    valuePaths(schemaAt(["channels", name]), ["channels", name]),
+  );
   return settingKeys([...valuePaths(), ...ofAccounts]).map((key) => ({ ...key, ...stateOf(key.path, ports) }));
 }
 

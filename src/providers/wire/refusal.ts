@@ -43,7 +43,9 @@ export async function askServer(
 ): Promise<WireAnswer> {
   const bytes = Buffer.from(JSON.stringify(body));
   // The request goes first. A call that ended meanwhile is nobody's any more: its chat may be deleted.
-  if (onSend !== undefined) setImmediate(() => signal.aborted || onSend(bytes));
+  setImmediate(() => {
+    if (!signal.aborted) onSend?.(bytes);
+  });
   const answer = await post(url, { headers: toHeaders(headers), body: bytes, signal });
   if (answer.ok) return answer;
   throw new Refusal(answer.status, answer.headers, await beginningOf(answer));

@@ -31,11 +31,11 @@ export class OpenChat {
     this.#outbox = outbox;
     this.#listeners = listeners;
     store.watch(["deleted"], ({ deleted }) => {
-      const isAnew = deleted === undefined;
-      const key = isAnew ? this.#gone : deleted.key;
+      const isBegun = deleted === undefined;
+      const key = isBegun ? this.#gone : deleted.key;
       this.#gone = deleted?.key;
       if (this.#session === undefined || key !== this.#session.key) return;
-      if (isAnew) this.#session.beginAnew();
+      if (isBegun) this.#session.beginAgain();
       else this.#session.end();
     });
   }

@@ -128,7 +128,7 @@ export class Session {
   }
 
   /** Somebody has written in it elsewhere after it was deleted. */
-  beginAnew(): void {
+  beginAgain(): void {
     this.#isKnown = true;
     this.#loadOnce();
   }

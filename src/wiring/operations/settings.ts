@@ -9,7 +9,7 @@ import type {
   SenderView,
   SettingsApi,
 } from "../../api/settings/settings-api.js";
-import { isAccountName, isPlatformName, platformNames, setUpOf, titleOf } from "../../channels/platforms.js";
+import { accountsIn, isPlatformName, platformNames, setUpOf, titleOf } from "../../channels/platforms.js";
 import { configOf } from "../../config/load.js";
 import type { Config } from "../../config/schema.js";
 import { absentChannels } from "../../config/schema.js";
@@ -162,7 +162,7 @@ function withoutLogin(address: string): string {
 function channelsOf(states: readonly ChannelStatus[], written: unknown): readonly ChannelView[] {
   const sections = isObject(written) ? written : {};
   const isOn = (name: string): boolean => isObject(sections[name]) && sections[name].enabled === true;
-  const accounts = Object.keys(sections).filter(isAccountName);
+  const accounts = accountsIn(sections);
   const known = new Set<string>([...platformNames, ...accounts, ...states.map(({ name }) => name)]);
   const ours = [...known].map((name) => {
     const found = states.find((state) => state.name === name);

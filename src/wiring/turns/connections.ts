@@ -1,6 +1,6 @@
 import type { ChannelStates } from "../../api/status/channel-states.js";
 import type { Channel, Publish } from "../../channels/channel.js";
-import { platformOf } from "../../channels/platforms.js";
+import { isOurs } from "../../channels/platforms.js";
 import { superviseChannel } from "../../channels/supervisor.js";
 import type { Engine } from "../../engine/engine.js";
 import type { Intake } from "../../inbound/intake.js";
@@ -51,15 +51,13 @@ export class Connections {
     for (const { part } of [...this.#open.values()].toReversed()) await part.stopped();
   }
 
-  /** Two accounts of the gateway in one room would answer each other without end. */
   #publishOf(name: string, signal: AbortSignal): Publish {
-    const platform = platformOf(name) ?? name;
-    const isOwn = (senderId: string): boolean =>
-      [...this.#open.values()].some(
-        ({ channel: { name: other, ownId } }) => ownId === senderId && (platformOf(other) ?? other) === platform,
-      );
-    return async (received) =>
-      isOwn(received.senderId) ? { status: "refused" } : await this.#ports.intake.receive(name, received, signal);
+    return async (received) => {
+      const open = [...this.#open.values()].map(({ channel }) => channel);
+      return isOurs(name, received.senderId, open)
+        ? { status: "refused" }
+        : await this.#ports.intake.receive(name, received, signal);
+    };
   }
 
   async #run(channel: Channel, stop: AbortSignal): Promise<void> {

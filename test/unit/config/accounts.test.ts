@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { platformNames, platformOf, titleOf } from "../../../src/channels/platforms.js";
+import { accountsOn } from "../../../src/config/faults/account-name.js";
 import { configOf } from "../../../src/config/load.js";
 import { configSchema } from "../../../src/config/schema.js";
 import { assertMayChange } from "../../../src/config/settings/guarded.js";
@@ -18,6 +19,26 @@ const channelsOf = async (channels: object) => await configOf({ channels }, arou
 const bot = (token: string, more: object = {}) => ({ enabled: true, token, ...more });
 
 describe("the name of a further account", () => {
+  it("is another one for each of several ids that others use, whatever these are", () => {
+    const twice = "is there twice";
+    for (const ids of [
+      ["acme", "beta"],
+      ["2", "??"],
+      ["??", "2"],
+      ["??", "3", "!", "4"],
+      [twice, twice],
+      ["3", twice, twice],
+    ]) {
+      const names = accountsOn("slack", ids);
+      assert.equal(new Set(names).size, ids.length, names.join(" "));
+      assert.deepEqual(
+        names.map(platformOf),
+        ids.map(() => "slack"),
+      );
+    }
+    assert.deepEqual(accountsOn("slack", ["acme", "??", "3"]), ["slack-acme", "slack-4", "slack-3"]);
+  });
+
   it("begins with its platform, the longest that fits", () => {
     assert.deepEqual(
       ["telegram-work", "slack-acme-2", "whatsapp-2", "whatsapp-business", "whatsapp-business-shop"].map(platformOf),

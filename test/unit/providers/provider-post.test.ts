@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { post, type WireAnswer } from "../../../src/providers/wire/post.js";
+import { askServer } from "../../../src/providers/wire/refusal.js";
 
 /** A server on loopback, and how many connections it has seen. */
 async function serve(t: TestContext, answer: (request: IncomingMessage, response: ServerResponse) => void) {
@@ -94,4 +95,20 @@ test("a redirect is an answer and is not followed, and a refused connection tell
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
   await assert.rejects(post(url, { body: "{}" }), { code: "ECONNREFUSED" });
+});
+
+test("what was sent is told once it is on its way, and not of a call that was ended at once", async (t) => {
+  const { url } = await serve(t, (_, response) => response.end("{}"));
+  const told: string[] = [];
+  const headers = { own: {}, configured: undefined, onSend: (body: Uint8Array) => told.push(String(body)) };
+  const asking = askServer(url, { text: "爱" }, headers, new AbortController().signal);
+  assert.deepEqual(told, [], "the request goes first");
+  await asking;
+  assert.deepEqual(told, ['{"text":"爱"}']);
+  const ended = new AbortController();
+  const cut = askServer(url, { text: "ended" }, headers, ended.signal);
+  ended.abort();
+  await assert.rejects(cut, { name: "AbortError" });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(told.length, 1);
 });

@@ -99,12 +99,14 @@ describe("the runner of the tests", () => {
   });
 
   test("fails when the error comes while several tests run at once, and names them with it", () => {
-    const both = ["left", "right"].map((name) => `test("${name}", () => new Promise((end) => setTimeout(end, 500)));`);
+    const held = `let running = 0; const held = () => new Promise((end) => {
+      process.once("unhandledRejection", () => setImmediate(end));
+      running += 1;
+      if (running === 2) Promise.reject(new Error("lost"));
+    });`;
+    const both = ["left", "right"].map((name) => `test("${name}", held);`);
     const suite = `describe("both", { concurrency: true }, () => { ${both.join(" ")} });`;
-    write(
-      "beside",
-      `import { describe } from "node:test"; ${suite} setTimeout(() => Promise.reject(new Error("lost")), 50);`,
-    );
+    write("beside", `import { describe } from "node:test"; ${held} ${suite}`);
     const { code, said } = run("beside");
     assert.equal(code, 1, said);
     assert.match(said, /Nobody caught this, while "left", "right" ran: Error: lost\n +at .*beside\.test\.mjs/);

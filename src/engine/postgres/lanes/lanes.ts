@@ -305,7 +305,7 @@ export class Lanes {
     if (attempt.isEnded) return;
     const { id, key: lane } = attempt.work;
     const why = "this node could not renew its claim in time";
-    this.#options.log.warn(`a piece of work is begun again: ${why}, the machine or the database is too busy`, {
+    this.#options.log.warn(`a piece of work is begun again: ${why}. Is the machine or the database too busy?`, {
       id,
       lane,
     });

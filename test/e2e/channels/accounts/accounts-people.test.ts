@@ -6,7 +6,7 @@ import { LiveConfig } from "../../../../src/config/live/live-config.js";
 import { configOf } from "../../../../src/config/load.js";
 import { silentLog } from "../../../../src/log.js";
 import { openReadership } from "../../../../src/wiring/assistant/readers.js";
-import { until } from "../../../support/engine/engine-kit.js";
+import { openIn, tempFolder, until } from "../../../support/engine/engine-kit.js";
 import { openTwoAccounts, type TwoAccounts } from "../../../support/worlds/channels/accounts/two-accounts.js";
 import { callThenDone } from "../../../support/worlds/channels/chat-world.js";
 import { openTelegramHarness } from "../../../support/worlds/channels/telegram-harness.js";
@@ -105,13 +105,12 @@ test("the message tool and a job reach the account that they name, and no other"
   assert.equal(world.shown(world.first).length, before);
 });
 
-test("chats of an account that is in the config no longer are still read by others, and its threads are parts of a chat", async () => {
+test("chats of an account that is in the config no longer are still read by others, and its threads are parts of a chat", async (t) => {
   const live = new LiveConfig({
     opened: await configOf({ owners: ["telegram:42"] }, { home: "/nowhere", env: {} }),
     log: silentLog,
   });
-  const records = { open: async () => ({ get: () => undefined }) };
-  const engine = { records } as unknown as Parameters<typeof openReadership>[0]["engine"];
+  const { engine } = await openIn(tempFolder(t));
   const isOwner = (channel: string, sender: string): boolean => `${channel}:${sender}` === "telegram:42";
   const { ofSession } = await openReadership({ engine }, (channel) => channel === "slack-bridge", isOwner, live);
   assert.deepEqual(ofSession("telegram:42"), { audience: "owner", chat: "telegram:42" });
@@ -120,4 +119,5 @@ test("chats of an account that is in the config no longer are still read by othe
   // An extension's channel is called as it likes, and its ids may hold colons.
   assert.deepEqual(ofSession("slack-bridge:a:b"), { audience: "others", chat: "slack-bridge:a:b" });
   assert.equal(ofSession("webui:42").audience, "owner");
+  await engine[Symbol.asyncDispose]();
 });
