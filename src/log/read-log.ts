@@ -1,5 +1,6 @@
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { type FileHandle, readFile } from "node:fs/promises";
 import { sleep } from "../util/async/sleep.js";
+import { openIfThere } from "../util/files/real-path.js";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -112,15 +113,6 @@ function isShown({ level }: LogLine, least: LogLevel | undefined): boolean {
 async function readAt(handle: FileHandle, at: number): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(chunkBytes), 0, chunkBytes, at);
   return buffer.subarray(0, bytesRead);
-}
-
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 async function isAnother(handle: FileHandle, path: string): Promise<boolean> {

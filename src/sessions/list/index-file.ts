@@ -1,6 +1,4 @@
-import { open } from "node:fs/promises";
-import { isMissing } from "../../util/error-code.js";
-import { readOnly } from "../../util/files/real-path.js";
+import { openIfThere } from "../../util/files/real-path.js";
 import { documentSuffix } from "../file-names.js";
 import { IndexLine, type LineHead } from "./index-line.js";
 import { type SessionLine, sessionLine } from "./session-line.js";
@@ -32,10 +30,7 @@ export async function eachIndexLine(
   onLine: (line: IndexLine) => void,
   afterPiece: () => Promise<void> = async () => {},
 ): Promise<void> {
-  const file = await open(path, readOnly).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
+  const file = await openIfThere(path);
   if (file === undefined) return;
   const line = new IndexLine(parsedHead);
   try {

@@ -2,7 +2,7 @@ import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
-import { appendOnly, readOnly } from "../../util/files/real-path.js";
+import { appendOnly, openIfThere } from "../../util/files/real-path.js";
 import { headOf, lineText, parseLine } from "./index-file.js";
 import { loadIndex } from "./load-index.js";
 import type { LoadedIndex } from "./loaded-index.js";
@@ -105,18 +105,19 @@ export class SessionIndex implements AsyncDisposable {
     return await this.#loading;
   }
 
-  /** A line that is damaged is told from its document. */
+  /** A line that is damaged, or not written yet, is told from its document. */
   async #readLines(loaded: LoadedIndex, numbers: Set<number>, found: Map<string, SessionLine>): Promise<void> {
-    const file = await open(this.#path, readOnly);
+    // Nothing was written yet where the list knows sessions in memory alone.
+    const file = await openIfThere(this.#path);
     try {
-      for await (const { row, bytes } of loaded.places.read(file, numbers)) {
+      for await (const { row, bytes } of file === undefined ? [] : loaded.places.read(file, numbers)) {
         const line = parseLine(bytes);
         if (line?.key !== loaded.rows.keyOf(row)) continue;
         found.set(line.key, line);
         numbers.delete(row);
       }
     } finally {
-      await file.close();
+      await file?.close();
     }
     for (const number of numbers) {
       const key = loaded.rows.keyOf(number);

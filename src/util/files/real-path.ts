@@ -1,7 +1,7 @@
 import { constants, existsSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
-import { codeOf } from "../error-code.js";
+import { codeOf, isMissing } from "../error-code.js";
 
 /**
  * How it is made sure that what was judged is what is opened.
@@ -71,6 +71,14 @@ export async function resolveReal(absolute: string, options: WayOptions = {}): P
 export interface OpenOptions extends WayOptions {
   /** Refuses a file with a second name (hard link): it may be one that lies elsewhere. */
   readonly alone?: boolean | undefined;
+}
+
+/** A file of our own places for reading; undefined when there is none. */
+export async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  return await open(path, readOnly).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
 }
 
 /**

@@ -187,6 +187,18 @@ test("an index of an older version, with torn and foreign lines, tells the same;
   assert.deepEqual([line?.key, line?.messageCount, line?.lastMessage], ["webui:b", 1, "in webui:b"]);
 });
 
+test("a session that the list knows and nothing was written of has no line, and others are read from their documents", async (t) => {
+  const dir = join(tempFolder(t), "sessions");
+  await using index = new SessionIndex(dir, silentLog);
+  (await index.rows()).touch("webui:new", 1);
+  assert.deepEqual(await index.lines(["webui:new"]), [undefined]);
+  mkdirSync(dir);
+  writeFileSync(join(dir, "webui_a.json"), JSON.stringify({ key: "webui:a", messages: [] }));
+  (await index.rows()).touch("webui:a", 1);
+  const [line, none] = await index.lines(["webui:a", "webui:new"]);
+  assert.deepEqual([line?.key, none], ["webui:a", undefined]);
+});
+
 test("lines that are written while the index is read, and after, are in it", async (t) => {
   const dir = join(tempFolder(t), "sessions");
   mkdirSync(dir, { recursive: true });
