@@ -107,14 +107,14 @@ async function sweepPoints(): Promise<void> {
   for (const point of points) rows.push(await sweepPoint(engine, point));
   if (isWhole || values.point === poison) rows.push(...(await sweepPoison(engine)));
   if (isWhole) for (let round = 0; round < Number(values.random); round += 10) add(await sweepRandomly(engine, 10));
-  const sentence = isWhole && !isOnPostgres ? restartSentence(await measureRestart(20)) : "";
+  const sentence = isWhole && !isOnPostgres ? ` ${restartSentence(await measureRestart(20))}` : "";
   const table = toTable(rows);
   const kills = rows.reduce((sum, row) => sum + row.kills, 0);
   console.log(
-    `\n${table}\n\n${sentence}\n${kills} kills in ${Math.round((Date.now() - began) / 1000)} s, seed ${seed}`,
+    `\n${table}\n\n${sentence.trimStart()}\n${kills} kills in ${Math.round((Date.now() - began) / 1000)} s, seed ${seed}`,
   );
   if (isWhole && values.write)
-    writeDown(isOnPostgres ? postgresMarks : sweepMarks, `${kills} kills`, ` ${sentence}\n\n${table}`);
+    writeDown(isOnPostgres ? postgresMarks : sweepMarks, `${kills} kills`, `${sentence}\n\n${table}`);
 }
 
 /** Brings about each scenario, or the one of this name. */

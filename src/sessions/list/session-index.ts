@@ -107,17 +107,14 @@ export class SessionIndex implements AsyncDisposable {
 
   /** A line that is damaged, or not written yet, is told from its document. */
   async #readLines(loaded: LoadedIndex, numbers: Set<number>, found: Map<string, SessionLine>): Promise<void> {
-    // Nothing was written yet where the list knows sessions in memory alone.
-    const file = await openIfThere(this.#path);
-    try {
-      for await (const { row, bytes } of file === undefined ? [] : loaded.places.read(file, numbers)) {
-        const line = parseLine(bytes);
-        if (line?.key !== loaded.rows.keyOf(row)) continue;
-        found.set(line.key, line);
-        numbers.delete(row);
-      }
-    } finally {
-      await file?.close();
+    await using file = await openIfThere(this.#path);
+    // Without a file, the list knows what is in memory alone.
+    const written = file === undefined ? [] : loaded.places.read(file, numbers);
+    for await (const { row, bytes } of written) {
+      const line = parseLine(bytes);
+      if (line?.key !== loaded.rows.keyOf(row)) continue;
+      found.set(line.key, line);
+      numbers.delete(row);
     }
     for (const number of numbers) {
       const key = loaded.rows.keyOf(number);

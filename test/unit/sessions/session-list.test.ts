@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { KeyTable } from "../../../src/sessions/list/key-table.js";
 import { settlesWithin } from "../../support/cost.js";
 import { queued, tempFolder, titled, until } from "../../support/engine/engine-kit.js";
+import { makeEvent } from "../../support/engine/histories/events.js";
 import { openStore } from "../../support/engine/histories/session-store.js";
 
 function write(home: string, name: string, document: unknown): void {
@@ -128,6 +129,24 @@ for (const how of ["an orderly stop", "some quiet"])
     const listed = (await third.store.list()).map(({ key, messageCount }) => `${key} ${messageCount}`);
     assert.deepEqual(listed.sort(), ["webui:new 1", "webui:old 2"]);
   });
+
+test("a session that another node deletes before its document is written is left out of a list at the same moment", async (t) => {
+  const home = tempFolder(t);
+  const shared = { instanceId: "gw_test", lastSequences: async () => new Map([["webui:a", 1]]) };
+  await using s = await openStore(home, { quietMs: 60_000, changed: { recentSessions: () => [], shared } });
+  await s.store.list();
+  await s.store.open("webui:a");
+  await s.engine.append("webui:a", [queued("msg_1")], { durable: false });
+  assert.equal((await s.store.list()).length, 1);
+  assert.ok(!existsSync(join(home, "sessions", ".index.jsonl")));
+  const deleted = makeEvent(
+    "session_state_changed",
+    { from: "open", to: "deleted", reason: "deleted" },
+    { session_key: "webui:a", seq: null },
+  );
+  s.bus.emit({ ...deleted, metadata: { instance_id: "gw_other" } });
+  assert.deepEqual(await s.store.list(), []);
+});
 
 test("2,000 sessions are listed from the index, without reading a document again", async (t) => {
   const home = tempFolder(t);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { EmbeddedEngine } from "../../../../src/engine/embedded/embedded-engine.js";
 import { openEmbeddedEngine } from "../../../../src/engine/embedded/open.js";
-import { createSystemBus } from "../../../../src/events/bus/system-bus.js";
+import { createSystemBus, type EventProducer } from "../../../../src/events/bus/system-bus.js";
 import { createSessionFiles, type SessionFiles } from "../../../../src/sessions/file-names.js";
 import { SessionStore } from "../../../../src/sessions/session-store.js";
 import type { SessionStoreOptions } from "../../../../src/sessions/store-options.js";
@@ -12,6 +12,7 @@ export interface OpenedStore extends AsyncDisposable {
   readonly engine: EmbeddedEngine;
   readonly files: SessionFiles;
   readonly log: ReturnType<typeof keepLog>;
+  readonly bus: EventProducer;
 }
 
 /** A session store over a real engine, with its documents in `<home>/sessions`. */
@@ -41,6 +42,7 @@ export async function openStore(home: string, options: Partial<SessionStoreOptio
     engine,
     files,
     log,
+    bus: bus.asProducer(),
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]();
       await engine[Symbol.asyncDispose]();
