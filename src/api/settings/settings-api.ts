@@ -97,6 +97,8 @@ export interface ChannelView {
   readonly reason?: string | undefined;
   /** What its owner must do before it can work; `scan`: what a phone must scan, shown as a QR code. */
   readonly toDo?: { readonly text: Words; readonly scan?: string | undefined } | undefined;
+  /** Where it is an account: `slack` of `slack-acme`, and of `slack` itself. Absent as `title` is. */
+  readonly platform?: string | undefined;
   /** For people; absent for channels of extensions, and for those that are not there yet. */
   readonly title?: Words | undefined;
   /** What the page asks to set it up; absent: the config file does that. */

@@ -9,7 +9,7 @@ import type {
   SenderView,
   SettingsApi,
 } from "../../api/settings/settings-api.js";
-import { accountsIn, isPlatformName, platformNames, setUpOf, titleOf } from "../../channels/platforms.js";
+import { accountsIn, isPlatformName, platformNames, platformOf, setUpOf, titleOf } from "../../channels/platforms.js";
 import { configOf } from "../../config/load.js";
 import type { Config } from "../../config/schema.js";
 import { absentChannels } from "../../config/schema.js";
@@ -176,7 +176,7 @@ function channelsOf(states: readonly ChannelStatus[], written: unknown): readonl
       reason: found?.reason,
       toDo: found?.toDo,
       ...(isPlatformName(name) || accounts.includes(name)
-        ? { title: titleOf(name), fields: setUpOf(name)?.fields }
+        ? { platform: platformOf(name), title: titleOf(name), fields: setUpOf(name)?.fields }
         : {}),
     };
   });

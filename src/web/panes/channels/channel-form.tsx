@@ -8,14 +8,19 @@ import { type Channel, connect, testChannel } from "./channels.js";
 import { type ChannelField, sectionOf } from "./fields.js";
 import { channelsWords } from "./words.js";
 
-/** What a channel needs. It is tried at the platform before anything is written. `onConnected` gets how people find the bot. */
+/**
+ * What a channel needs. It is tried at the platform before anything is written. `onConnected` gets how people find the bot.
+ * `check` throws what must be mended first.
+ */
 export function ChannelForm({
   world,
   channel: { name, title, fields, isOn },
+  check,
   onConnected,
 }: {
   readonly world: PaneWorld;
-  readonly channel: Channel;
+  readonly channel: Pick<Channel, "name" | "title" | "fields" | "isOn">;
+  readonly check?: () => void;
   readonly onConnected: (account: string) => void;
 }) {
   const { t } = channelsWords;
@@ -25,6 +30,7 @@ export function ChannelForm({
     Object.values(typed).some((value) => value !== ""),
   );
   const save = async (): Promise<void> => {
+    check?.();
     const section = sectionOf(fields, typed);
     const account = await testChannel(world.api, name, section);
     await connect(world.api, name, section, isOn);

@@ -11,6 +11,8 @@ export interface Channel {
   readonly reason: string;
   readonly since: string;
   readonly lastSeenAt: string;
+  /** Where it is an account; the same as `name` for the platform's own section, empty for a channel of an extension. */
+  readonly platform: string;
   /** For people. */
   readonly title: string;
   /** What its owner must do; `scan`: what a phone must scan for it, or empty. */
@@ -78,6 +80,7 @@ function toChannel(channel: JsonObject): Channel {
     reason: textIn(channel.reason),
     since: textIn(channel.since),
     lastSeenAt: textIn(channel.lastSeenAt),
+    platform: textIn(channel.platform),
     title: saidIn(channel.title) || textIn(channel.name),
     toDo: isRecord(channel.toDo) ? { text: saidIn(channel.toDo.text), scan: textIn(channel.toDo.scan) } : undefined,
     fields: recordsIn(channel.fields).map(toField),
@@ -98,6 +101,11 @@ export async function connect(api: Api, name: string, section: JsonObject, isOn:
 
 export async function switchChannel(api: Api, name: string, isOn: boolean): Promise<void> {
   await changeSettings(api, () => ({ channels: { [name]: { enabled: isOn } } }));
+}
+
+/** Takes its settings away. */
+export async function removeAccount(api: Api, name: string): Promise<void> {
+  await changeSettings(api, () => ({ channels: { [name]: null } }));
 }
 
 export async function revoke(api: Api, { channel, id }: Person): Promise<void> {

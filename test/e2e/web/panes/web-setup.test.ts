@@ -302,4 +302,49 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
       await page.getByText("Telegram (telegram-work)").first().waitFor();
     });
   });
+
+  pageTest("channels: a further account is added, refused with a login that is in use, and taken away", async () => {
+    await using family = await startFakeTelegram({ token: "4242:family" });
+    await using work = await startFakeTelegram({ token: "4243:work" });
+    const telegram = { enabled: true, token: family.token, apiRoot: family.url };
+    const config = openAIConfig("http://127.0.0.1:9", { channels: { telegram }, gateway: { token: "page-token" } });
+    await using gateway = await startGateway({ config });
+    await withPage(
+      browser(),
+      `${gateway.gateway.pageUrl}#/channels`,
+      async (page) => {
+        const card = page.getByRole("listitem", { name: "Telegram", exact: true });
+        await card.getByRole("button", { name: "Another account" }).click();
+        await connectTelegram(page, work, "4242:family");
+        const alert = card.getByRole("alert");
+        await alert.getByText("Give the account a name first").waitFor();
+        await card.getByLabel("What do you call it?").fill("Work");
+        await card.getByText("It will be telegram-work wherever a channel is named.").waitFor();
+        await card.getByRole("button", { name: "Test and connect" }).click();
+        await alert.getByText(/channels\.telegram/).waitFor();
+        assert.deepEqual((await stored(gateway)).channels, { telegram });
+
+        await card.getByLabel("The bot's token").fill("4243:work");
+        await card.getByRole("button", { name: "Test and connect" }).click();
+        await card.getByText("Telegram (telegram-work) lets the assistant in").waitFor();
+        const account = page.getByRole("listitem", { name: "Telegram (telegram-work)" });
+        await account.getByText(/^Connected since/).waitFor();
+        assert.equal(await account.getByRole("button", { name: "Another account" }).count(), 0);
+        const added = { enabled: true, token: "4243:work", apiRoot: work.url };
+        assert.deepEqual((await stored(gateway)).channels, { telegram, "telegram-work": added });
+
+        await card.getByRole("button", { name: "Another account" }).click();
+        await card.getByLabel("What do you call it?").fill("work");
+        await card.getByRole("button", { name: "Test and connect" }).click();
+        await alert.getByText("There is a channel telegram-work already").waitFor();
+
+        await account.getByRole("button", { name: "Remove the account" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+        await account.waitFor({ state: "detached" });
+        assert.deepEqual((await stored(gateway)).channels, { telegram });
+        await card.getByText(/^Connected since/).waitFor();
+      },
+      { ...refusals, token: "page-token" },
+    );
+  });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rankOf } from "../../../src/web/panes/settings/rank.js";
+import { rankOf } from "../../../../src/web/panes/settings/rank.js";
 
 test("a search puts names before meanings, and whole words before parts of words", () => {
   const found = [

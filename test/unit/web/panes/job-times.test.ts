@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldsOf, timesOf, wishOf } from "../../../src/web/panes/jobs/times.js";
+import { fieldsOf, timesOf, wishOf } from "../../../../src/web/panes/jobs/times.js";
 
 const fields = (schedule: string) => timesOf({ scheduleType: "cron", schedule });
 
