@@ -34,8 +34,24 @@ export const pagePolicy = [
   "media-src blob:",
   "connect-src 'self'",
   "worker-src 'self'",
+  "frame-src 'self'",
   "manifest-src 'self'",
   nothing,
   "require-trusted-types-for 'script'",
   "trusted-types dompurify page-worker",
 ].join("; ");
+
+/**
+ * Of what draws diagrams, which only the page may frame. It has no origin and no network: it can reach nothing of the page
+ * and the gateway. Its one script is named by its hash in the file itself; the library is sent to it as text.
+ */
+export const diagramHeaders: Readonly<Record<string, string>> = {
+  "Content-Security-Policy": [
+    "default-src 'none'",
+    "script-src 'unsafe-inline' blob:",
+    "style-src 'unsafe-inline'",
+    nothing.replace("frame-ancestors 'none'", "frame-ancestors 'self'"),
+    "sandbox allow-scripts",
+  ].join("; "),
+  "X-Frame-Options": "SAMEORIGIN",
+};

@@ -3,10 +3,10 @@ import { realpath, stat } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
+import { createGunzip, createGzip } from "node:zlib";
 import { RequestError } from "../errors.js";
 import { contentTypeOf } from "../util/files/content-types.js";
-import { pagePermissions, pagePolicy } from "./security-headers.js";
+import { diagramHeaders, pagePermissions, pagePolicy } from "./security-headers.js";
 import type { Target } from "./target.js";
 
 /** What is smaller fits into one packet. */
@@ -34,17 +34,28 @@ export async function serveFile(
 ): Promise<void> {
   const name = target.segments.join("/");
   const path = await findFile(webRoot, target.segments);
-  if (path !== undefined) return sendFile(request, response, path, isHashed(name));
+  if (path !== undefined) return sendFile(request, response, { path, name, isPacked: false });
+  const packed = await findFile(webRoot, [...target.segments.slice(0, -1), `${target.segments.at(-1)}.gz`]);
+  if (packed !== undefined) return sendFile(request, response, { path: packed, name, isPacked: true });
   if (target.segments.at(-1)?.includes(".") === true) throw notFound(target.path);
   const index = await findFile(webRoot, ["index.html"]);
-  if (index !== undefined) return sendFile(request, response, index, false);
-  setPageHeaders(response);
+  if (index !== undefined) return sendFile(request, response, { path: index, name: "index.html", isPacked: false });
+  setHeaders(response, "index.html");
   response.writeHead(200, { "Content-Type": contentTypeOf(".html"), "Cache-Control": "no-store" }).end(notBuilt);
 }
 
-function setPageHeaders(response: ServerResponse): void {
-  response.setHeader("Content-Security-Policy", pagePolicy);
-  response.setHeader("Permissions-Policy", pagePermissions);
+interface PageFile {
+  readonly path: string;
+  /** By which it is asked for. */
+  readonly name: string;
+  /** On the disk it is packed with gzip, under its name with `.gz`. */
+  readonly isPacked: boolean;
+}
+
+function setHeaders(response: ServerResponse, name: string): void {
+  const own = { "Content-Security-Policy": pagePolicy, "Permissions-Policy": pagePermissions };
+  for (const [header, value] of Object.entries(name.startsWith("diagrams/") ? diagramHeaders : own))
+    response.setHeader(header, value);
 }
 
 async function findFile(webRoot: string, segments: readonly string[]): Promise<string | undefined> {
@@ -66,33 +77,37 @@ function isHashed(name: string): boolean {
 async function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
-  path: string,
-  immutable: boolean,
+  { path, name, isPacked }: PageFile,
 ): Promise<void> {
   const { size, mtimeMs } = await stat(path);
-  const type = contentTypeOf(extname(path));
-  const canShrink = size >= leastToShrink && isText.test(type);
+  const type = contentTypeOf(extname(name));
+  const canShrink = isPacked || (size >= leastToShrink && isText.test(type));
   const shrinks = canShrink && takesGzip(request.headers["accept-encoding"]);
-  setPageHeaders(response);
+  setHeaders(response, name);
   if (canShrink) response.appendHeader("Vary", "Accept-Encoding");
   const etag = `"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}${shrinks ? "-gzip" : ""}"`;
   response.setHeader("ETag", etag);
-  response.setHeader("Cache-Control", immutable ? "public, max-age=31536000, immutable" : "no-cache");
+  response.setHeader("Cache-Control", isHashed(name) ? "public, max-age=31536000, immutable" : "no-cache");
   const known = request.headers["if-none-match"]?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   if (known?.includes(etag)) {
     response.writeHead(304).end();
     return;
   }
-  const length = shrinks ? { "Content-Encoding": "gzip" } : { "Content-Length": size };
-  response.writeHead(200, { "Content-Type": type, ...length });
+  const isAsStored = shrinks === isPacked;
+  response.writeHead(200, {
+    "Content-Type": type,
+    ...(shrinks ? { "Content-Encoding": "gzip" } : {}),
+    ...(isAsStored ? { "Content-Length": size } : {}),
+  });
   if (request.method === "HEAD") {
     response.end();
     return;
   }
+  const stored = createReadStream(path);
+  const sending = isAsStored
+    ? pipeline(stored, response)
+    : pipeline(stored, isPacked ? createGunzip() : createGzip(), response);
   // A reader that goes away is not a fault of ours.
-  const sending = shrinks
-    ? pipeline(createReadStream(path), createGzip(), response)
-    : pipeline(createReadStream(path), response);
   await sending.catch(() => response.destroy());
 }
 

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { build, defineConfig, type Plugin } from "vite";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -39,20 +42,58 @@ function pageWorker(): Plugin {
         .update(JSON.stringify([files, page]))
         .digest("hex")
         .slice(0, 12);
-      await build({
-        configFile: false,
-        root: here("."),
-        logLevel: "warn",
-        define: { pageFiles: JSON.stringify(files), pageVersion: JSON.stringify(version) },
-        build: {
-          outDir,
-          emptyOutDir: false,
-          copyPublicDir: false,
-          target: "es2022",
-          reportCompressedSize: false,
-          rollupOptions: { input: here("worker/worker.ts"), output: { format: "iife", entryFileNames: "worker.js" } },
-        },
+      await buildScript("worker/worker.ts", "worker.js", {
+        pageFiles: JSON.stringify(files),
+        pageVersion: JSON.stringify(version),
       });
+    },
+  };
+}
+
+/** Builds a script that is one file, beside the page. */
+async function buildScript(from: string, to: string, define: Readonly<Record<string, string>> = {}): Promise<void> {
+  await build({
+    configFile: false,
+    root: here("."),
+    logLevel: "warn",
+    define,
+    build: {
+      outDir,
+      emptyOutDir: false,
+      copyPublicDir: false,
+      target: "es2022",
+      reportCompressedSize: false,
+      rollupOptions: { input: here(from), output: { format: "iife", entryFileNames: to } },
+    },
+  });
+}
+
+/**
+ * Builds what draws diagrams: a page of its own with the library as it comes, packed, because it would be a tenth of the
+ * installed program.
+ */
+function diagrams(): Plugin {
+  return {
+    name: "diagrams",
+    apply: "build",
+    async writeBundle() {
+      const library = createRequire(import.meta.url).resolve("@mermaid-js/tiny");
+      const folder = join(outDir, "diagrams");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "mermaid.js.gz"), gzipSync(readFileSync(library), { level: 9 }));
+      const { version } = JSON.parse(readFileSync(join(dirname(library), "..", "package.json"), "utf8"));
+      const licence = readFileSync(join(dirname(library), "..", "LICENSE"), "utf8");
+      appendFileSync(join(outDir, "licences.md"), `\n## @mermaid-js/tiny - ${version} (MIT)\n\n${licence}`);
+      await buildScript("diagrams/frame.ts", "diagrams/frame.js");
+      const script = readFileSync(join(folder, "frame.js"), "utf8").trim();
+      const hash = createHash("sha256").update(script).digest("base64");
+      const policy = `script-src 'sha256-${hash}' blob:`;
+      const head = `<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">`;
+      writeFileSync(
+        join(folder, "frame.html"),
+        `<!doctype html><html lang="en"><head>${head}<title>Diagrams</title></head><body><script>${script}</script></body></html>\n`,
+      );
+      rmSync(join(folder, "frame.js"));
     },
   };
 }
@@ -74,7 +115,7 @@ function plainImports(): Plugin {
 export default defineConfig({
   root: here("."),
   base: "./",
-  plugins: [plainImports(), pageWorker()],
+  plugins: [plainImports(), pageWorker(), diagrams()],
   build: {
     outDir,
     emptyOutDir: true,

@@ -37,7 +37,7 @@ describe("the size of the web page", () => {
 
   test("the licences of the libraries in it go with it", () => {
     const text = readFileSync(join(web, "licences.md"), "utf8");
-    for (const name of ["katex", "core", "dompurify", "marked", "preact", "idb"])
+    for (const name of ["katex", "core", "dompurify", "marked", "preact", "idb", "mermaid"])
       assert.match(text, new RegExp(`\\b${name}\\b`));
   });
 

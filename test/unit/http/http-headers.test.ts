@@ -126,6 +126,7 @@ test("what the API answers is kept by no cache, and scripts of the page come fro
     "media-src": "blob:",
     "connect-src": "'self'",
     "worker-src": "'self'",
+    "frame-src": "'self'",
     "manifest-src": "'self'",
     "object-src": "'none'",
     "base-uri": "'none'",

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { openTestServer, rawRequest } from "../../support/worlds/http/http-server.js";
 
 test("the page comes with its type, a strict policy and an ETag; hashed assets are kept for ever", async () => {
@@ -51,6 +52,37 @@ test("text comes compressed to who takes that, and each form has its own ETag", 
     assert.equal((await read("long-Abc12345.js", accepted)).encoding, null, accepted);
   assert.equal((await read("dots-Abc12345.png", "gzip")).encoding, null, "a picture is small already");
   assert.equal((await read("index-Abc12345.js", "gzip")).encoding, null, "nor what fits into one packet");
+});
+
+test("a file that is stored packed comes under its own name, packed or not as the reader takes it", async () => {
+  await using served = await openTestServer();
+  const code = "globalThis.library = true;";
+  const packed = gzipSync(code);
+  await mkdir(join(served.webRoot, "diagrams"));
+  await writeFile(join(served.webRoot, "diagrams", "library.js.gz"), packed);
+  for (const [accepted, encoding, length] of [
+    ["gzip", "gzip", String(packed.length)],
+    ["identity", null, null],
+  ] as const) {
+    const answer = await fetch(`${served.url}/diagrams/library.js`, { headers: { "accept-encoding": accepted } });
+    assert.equal(await answer.text(), code);
+    assert.deepEqual(
+      ["content-encoding", "content-length", "content-type"].map((name) => answer.headers.get(name)),
+      [encoding, length, "text/javascript; charset=utf-8"],
+    );
+  }
+});
+
+test("what draws diagrams may be framed by the page alone, and has neither an origin nor a network", async () => {
+  await using served = await openTestServer();
+  await mkdir(join(served.webRoot, "diagrams"));
+  await writeFile(join(served.webRoot, "diagrams", "frame.html"), "<!doctype html>");
+  const { headers } = await fetch(`${served.url}/diagrams/frame.html`);
+  const policy = headers.get("content-security-policy")?.split("; ") ?? [];
+  for (const rule of ["default-src 'none'", "frame-ancestors 'self'", "sandbox allow-scripts"])
+    assert.ok(policy.includes(rule), rule);
+  assert.doesNotMatch(policy.join(), /connect-src|img-src|allow-same-origin|unsafe-eval/);
+  assert.equal(headers.get("x-frame-options"), "SAMEORIGIN");
 });
 
 test("paths of the page's own get index.html, but only by GET and without an extension", async () => {

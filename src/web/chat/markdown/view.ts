@@ -17,6 +17,7 @@ interface Block {
 }
 
 const maths = new Lazy(() => import("./maths.js"));
+const diagrams = new Lazy(async () => new (await import("../../diagrams/diagrams.js")).Diagrams());
 const colours = new Lazy(async () => (await import("./colours.js")).CodeColours.load());
 
 /**
@@ -67,7 +68,10 @@ export class MarkdownView {
   #complete(block: Block): void {
     block.isComplete = true;
     showOwnPictures(block.element, this.#pictureOf);
-    for (const pre of block.element.querySelectorAll("pre")) if (languageOf(pre) !== "") void paint(pre);
+    for (const pre of block.element.querySelectorAll("pre")) {
+      if (languageOf(pre) === "mermaid") void drawDiagram(pre);
+      else if (languageOf(pre) !== "") void paint(pre);
+    }
   }
 
   #blockFor(token: Token, index: number): Block {
@@ -130,5 +134,15 @@ async function paint(pre: HTMLPreElement): Promise<void> {
     if (painted !== undefined && code.textContent === text) code.replaceChildren(painted);
   } catch (error) {
     console.warn("Code is shown without colours:", error);
+  }
+}
+
+/** Its source stays below it, and alone where it cannot be drawn. */
+async function drawDiagram(pre: HTMLPreElement): Promise<void> {
+  const frame = pre.closest(".code");
+  try {
+    if (frame !== null) await (await diagrams.get()).show(frame);
+  } catch (error) {
+    console.warn("A diagram is shown as its source:", error);
   }
 }
