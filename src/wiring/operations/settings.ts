@@ -163,7 +163,11 @@ function channelsOf(states: readonly ChannelStatus[], written: unknown): readonl
   const sections = isObject(written) ? written : {};
   const isOn = (name: string): boolean => isObject(sections[name]) && sections[name].enabled === true;
   const accounts = accountsIn(sections);
-  const known = new Set<string>([...platformNames, ...accounts, ...states.map(({ name }) => name)]);
+  const ofPlatform = (platform: string): string[] => accounts.filter((name) => platformOf(name) === platform);
+  const known = new Set<string>([
+    ...platformNames.flatMap((name) => [name, ...ofPlatform(name)]),
+    ...states.map(({ name }) => name),
+  ]);
   const ours = [...known].map((name) => {
     const found = states.find((state) => state.name === name);
     return {

@@ -6,8 +6,9 @@ import { until } from "../../../support/engine/engine-kit.js";
 import { type FakePushService, startFakePushService } from "../../../support/fakes/push-service.js";
 import { assertAccessible } from "../../../support/worlds/http/axe.js";
 import { openWholeChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { startNginx } from "../../../support/worlds/http/nginx.js";
 import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
-import { withoutChromium } from "../../../support/worlds/needs.js";
+import { withoutChromium, withoutNginx } from "../../../support/worlds/needs.js";
 
 const token = "page-token-of-twenty-characters";
 
@@ -60,10 +61,11 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
   let service: FakePushService;
 
   before(async () => {
-    browser = await openWholeChromium();
+    browser = await openWholeChromium(["chat.example"], ["--ignore-certificate-errors"]);
     let publicKey = "";
     service = await startFakePushService(() => publicKey);
-    backend = await startBackend({ token, config: { tools: { web: { fetch: { allow: [service.host] } } } } });
+    const gateway = { token, basePath: "/assistant", trustedProxies: ["127.0.0.1"] };
+    backend = await startBackend({ token, config: { gateway, tools: { web: { fetch: { allow: [service.host] } } } } });
     ({ publicKey } = Object(await (await call(backend, "GET", "api/push")).json()));
   });
   after(async () => {
@@ -72,21 +74,26 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
     await service?.[Symbol.asyncDispose]();
   });
 
-  const onPage = (name: string, scenario: (parts: Parts) => Promise<void>, phone = false): Promise<void> => {
+  const onPage = (
+    name: string,
+    scenario: (parts: Parts) => Promise<void>,
+    { phone = false, url = backend.url } = {},
+  ): Promise<void> => {
     const { subscription } = service.subscribe(name);
     return withPage(
       browser,
-      backend.url,
+      url,
       async (page) => {
         await page.evaluate("navigator.serviceWorker.ready.then(() => true)");
         const [worker] = page.context().serviceWorkers();
         assert.ok(worker !== undefined);
-        await scenario({ page, worker, deliver: await deliverTo(page, backend) });
+        await scenario({ page, worker, deliver: await deliverTo(page, url) });
       },
       {
         token,
         context: {
           permissions: ["notifications"],
+          ignoreHTTPSErrors: true,
           ...(phone ? { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } : {}),
         },
         onPage: (page) => page.addInitScript(fakeSubscription(subscription)),
@@ -170,9 +177,35 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
           await card.getByRole("button", { name: "07:05" }).click();
           await page.getByText("Nothing waits for you.").waitFor();
         },
-        true,
+        { phone: true },
       ),
   );
+
+  if (withoutNginx() === false)
+    pageTest("behind a proxy with TLS, below a path, it is turned on, shown and answered just so", async () => {
+      await using nginx = await startNginx(new URL(backend.url).origin, "/assistant", "chat.example");
+      await onPage(
+        "proxy",
+        async ({ page, worker, deliver }) => {
+          await openInbox(page);
+          await page.getByLabel("Also when this page is closed").click();
+          await page
+            .getByRole("switch", { name: "Also when this page is closed", checked: true, disabled: false })
+            .waitFor();
+          await page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true })");
+          await page.evaluate("void document.dispatchEvent(new Event('visibilitychange'))");
+          const answer = ask(backend, "ask me");
+          await until("it is pushed", () => service.received.some(({ path }) => path === "/proxy"), 15_000);
+          await deliver(service.received.findLast(({ path }) => path === "/proxy")?.text ?? "");
+          const [shown] = await shownBy(worker, 1);
+          assert.equal(shown?.title, "A question: ask me");
+          await worker.evaluate(press("2"));
+          assert.match(await answer, /Booked it\./);
+          await shownBy(worker, 0);
+        },
+        { url: nginx.whole },
+      );
+    });
 });
 
 interface Parts {
@@ -182,7 +215,7 @@ interface Parts {
 }
 
 /** As if the browser had got it from its push service. */
-async function deliverTo(page: Page, { url }: Backend): Promise<(data: string) => Promise<void>> {
+async function deliverTo(page: Page, url: string): Promise<(data: string) => Promise<void>> {
   const devtools: CDPSession = await page.context().newCDPSession(page);
   const found = new Promise<string>((resolve) => {
     devtools.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {

@@ -288,6 +288,8 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
       assert.ok(first !== undefined && second !== undefined);
       await first.getByText(/^Connected since/).waitFor();
       await second.getByText(/^Connected since/).waitFor();
+      const names = await page.locator(".cards > li h2").allInnerTexts();
+      assert.deepEqual(names.slice(0, 3), ["Telegram", "Telegram (telegram-work)", "Discord"]);
       assert.deepEqual([await first.getByText("42").count(), await first.getByText("43").count()], [1, 0]);
       assert.deepEqual([await second.getByText("42").count(), await second.getByText("43").count()], [0, 1]);
       await second.getByRole("button", { name: "Test" }).click();

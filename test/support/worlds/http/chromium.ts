@@ -16,8 +16,11 @@ export function openChromium(
 }
 
 /** With notifications and what shows PDF files. */
-export function openWholeChromium(): Promise<Browser & AsyncDisposable> {
-  return launch(findChromium(), [], []);
+export function openWholeChromium(
+  names: readonly string[] = [],
+  more: readonly string[] = [],
+): Promise<Browser & AsyncDisposable> {
+  return launch(findChromium(), names, more);
 }
 
 async function launch(
