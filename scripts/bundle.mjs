@@ -42,9 +42,13 @@ function fingerprint() {
   );
   for (const file of [
     ...files.sort(),
-    ...["package.json", "package-lock.json", "test/package-lock.json", "scripts/bundle.mjs"].map((name) =>
-      join(root, name),
-    ),
+    ...[
+      "package.json",
+      "package-lock.json",
+      "test/package-lock.json",
+      "scripts/bundle.mjs",
+      "dist/web/licences.md",
+    ].map((name) => join(root, name)),
   ])
     hash.update(`${file}\0`).update(readFileSync(file));
   return hash.digest("hex");

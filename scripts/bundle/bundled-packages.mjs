@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The packages whose code is in a bundle, each with what its package.json, the lock and its licence files say, by name. */
+/** The packages whose code is in a bundle or in the page, each with what its package.json, the lock and its licence files say, by name. */
 export function bundledPackages(root, output) {
   const { packages: locked } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
-  const places = new Set();
+  const places = new Set(placesOfPage(root));
   for (const { modules = {} } of output)
     for (const id of Object.keys(modules)) {
       const place = /.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replace(/^\0/, ""))?.[0];
@@ -13,6 +13,12 @@ export function bundledPackages(root, output) {
   return [...places]
     .map((folder) => describe(folder, locked[folder.slice(root.length + 1)]))
     .sort((a, b) => (`${a.name} ${a.version}` < `${b.name} ${b.version}` ? -1 : 1));
+}
+
+/** The list of licences that is built with the page names its packages. */
+function placesOfPage(root) {
+  const licences = readFileSync(join(root, "dist", "web", "licences.md"), "utf8");
+  return [...licences.matchAll(/^## (\S+) - \d\S* \(/gm)].map(([, name]) => join(root, "node_modules", name));
 }
 
 function describe(folder, { integrity } = {}) {

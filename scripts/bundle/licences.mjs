@@ -17,5 +17,5 @@ export function licenceTexts(packages) {
       ...(texts.length > 0 ? texts : ["The package has no file with the text of its licence."]),
     ].join("\n");
   });
-  return `The files of this folder contain code of these packages.\n\n${parts.join("\n\n")}\n`;
+  return `The program and its page contain code of these packages.\n\n${parts.join("\n\n")}\n`;
 }

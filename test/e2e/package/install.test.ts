@@ -68,7 +68,7 @@ describe("the package, installed into an empty folder", { timeout: 240_000 }, ()
     const names = sbom.components.map(({ group, name }: { group?: string; name: string }) =>
       group === undefined ? name : `${group}/${name}`,
     );
-    for (const name of ["grammy", "@modelcontextprotocol/client", "imapflow", "zod"]) {
+    for (const name of ["grammy", "@modelcontextprotocol/client", "imapflow", "zod", "preact", "@mermaid-js/tiny"]) {
       assert.ok(names.includes(name), name);
       assert.ok(texts.includes(`\n${name} `), name);
     }
