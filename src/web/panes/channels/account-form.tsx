@@ -3,29 +3,29 @@ import { TextField } from "../setup/text-field.js";
 import type { PaneWorld } from "../world.js";
 import { accountName, isFree } from "./account-name.js";
 import { ChannelForm } from "./channel-form.js";
-import type { Channel, Known } from "./channels.js";
+import { type Channel, readChannels } from "./channels.js";
 import { channelsWords } from "./words.js";
 
 /** Asks for a further account on a platform: what it is called, and what its platform needs. */
 export function AccountForm({
   world,
   channel: { platform, title, fields },
-  known,
   onConnected,
 }: {
   readonly world: PaneWorld;
   /** Of the platform's own section. */
   readonly channel: Channel;
-  readonly known: Known;
   /** Gets the title of the account. */
   readonly onConnected: (title: string) => void;
 }) {
   const { t } = channelsWords;
   const [word, setWord] = useState("");
   const name = accountName(platform, word);
-  const check = (): void => {
+  const check = async (): Promise<void> => {
     if (name === undefined) throw new Error(t("accountWord"));
-    if (!isFree(name, platform, known.channels)) throw new Error(t("accountTaken", { name }));
+    // Another tab may have added one meanwhile.
+    const { channels } = await readChannels(world.api);
+    if (!isFree(name, platform, channels)) throw new Error(t("accountTaken", { name }));
   };
   const account = { name: name ?? platform, title: `${title} (${name ?? "…"})`, fields, isOn: false };
   return (

@@ -33,7 +33,7 @@ export function ChannelCard({ world, channel, known, onChanged }: CardProps) {
       </div>
       <Health channel={channel} known={known} />
       {channel.toDo === undefined ? undefined : <ToDo {...channel.toDo} />}
-      <SetUp world={world} channel={channel} known={known} isSetUp={isSetUp} onChanged={onChanged} />
+      <SetUp world={world} channel={channel} isSetUp={isSetUp} onChanged={onChanged} />
       {isOn ? <People world={world} channel={name} known={known} onChanged={onChanged} /> : undefined}
       {channel.state === "connected" ? (
         <OwnerCode world={world} name={name} hasToken={known.hasToken} onDone={onChanged} />
@@ -43,7 +43,7 @@ export function ChannelCard({ world, channel, known, onChanged }: CardProps) {
 }
 
 /** What can be done with its settings, and the form for it while it is open. */
-function SetUp({ world, channel, known, isSetUp, onChanged }: CardProps & { readonly isSetUp: boolean }) {
+function SetUp({ world, channel, isSetUp, onChanged }: Omit<CardProps, "known"> & { readonly isSetUp: boolean }) {
   const { t } = channelsWords;
   const { name, title, platform } = channel;
   const [open, setOpen] = useState<"settings" | "account">();
@@ -84,9 +84,7 @@ function SetUp({ world, channel, known, isSetUp, onChanged }: CardProps & { read
       {open === "settings" ? (
         <ChannelForm world={world} channel={channel} onConnected={() => connected(title)} />
       ) : undefined}
-      {open === "account" ? (
-        <AccountForm world={world} channel={channel} known={known} onConnected={connected} />
-      ) : undefined}
+      {open === "account" ? <AccountForm world={world} channel={channel} onConnected={connected} /> : undefined}
     </>
   );
 }

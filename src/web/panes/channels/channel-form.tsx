@@ -10,7 +10,7 @@ import { channelsWords } from "./words.js";
 
 /**
  * What a channel needs. It is tried at the platform before anything is written. `onConnected` gets how people find the bot.
- * `check` throws what must be mended first.
+ * `check` rejects with what must be mended first.
  */
 export function ChannelForm({
   world,
@@ -20,7 +20,7 @@ export function ChannelForm({
 }: {
   readonly world: PaneWorld;
   readonly channel: Pick<Channel, "name" | "title" | "fields" | "isOn">;
-  readonly check?: () => void;
+  readonly check?: () => Promise<void>;
   readonly onConnected: (account: string) => void;
 }) {
   const { t } = channelsWords;
@@ -30,7 +30,7 @@ export function ChannelForm({
     Object.values(typed).some((value) => value !== ""),
   );
   const save = async (): Promise<void> => {
-    check?.();
+    await check?.();
     const section = sectionOf(fields, typed);
     const account = await testChannel(world.api, name, section);
     await connect(world.api, name, section, isOn);
