@@ -16,7 +16,8 @@ const ofUnits = /^dist[\\/]test[\\/](unit[\\/](?!torture)[^\\/]+)[\\/]/;
 const ofGateways = new Set(
   [
     ...["api", "api/page", "api/sessions", "channels", "channels/answers", "cli/replay", "features", "live", "people"],
-    ...["people/questions", "turn", "turn/models", "turn/retry", "web/answers"],
+    ...["people/questions", "turn", "turn/models", "turn/retry"],
+    ...["web", "web/answers", "web/installed", "web/keyboard", "web/panes"],
   ].map((folder) => join("dist", "test", "e2e", folder)),
 );
 
