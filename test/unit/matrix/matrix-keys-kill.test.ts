@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import type { ChannelRecords } from "../../../src/channels/channel.js";
 import { loadCrypto } from "../../../src/channels/matrix/crypto/library.js";
 import { KeyStore } from "../../../src/channels/matrix/crypto/store.js";
@@ -151,4 +152,31 @@ test("a store comes back whole after each of its writes, and also after it was w
   const again = await KeyStore.open(options);
   assert.equal(again.machine.identityKeys.ed25519.toBase64(), ed25519);
   assert.equal((await again.machine.exportCrossSigningKeys())?.masterKey, last?.masterKey);
+});
+
+/** The databases that are in memory. */
+async function databases(): Promise<readonly string[]> {
+  // As IndexedDB says.
+  const factory = Reflect.get(globalThis, "indexedDB") as {
+    databases(): Promise<readonly { readonly name: string }[]>;
+  };
+  return (await factory.databases()).map(({ name }) => name);
+}
+
+test("the keys of a store that is closed are out of memory at once, and nothing goes on waiting for it", async () => {
+  const others = await databases();
+  const store = await KeyStore.open({
+    library: encryption.library,
+    userId: botId,
+    deviceId: "DEVICE",
+    records: mortal().records,
+  });
+  await store.machine.bootstrapCrossSigning(true);
+  await store.flush();
+  const ours = async (): Promise<readonly string[]> => (await databases()).filter((name) => !others.includes(name));
+  assert.equal((await ours()).length, 1);
+  await store[Symbol.asyncDispose]();
+  // A deletion that cannot end asks once in each of these. Garbage is collected later.
+  for (let round = 0; round < 100; round += 1) await setImmediate();
+  assert.deepEqual(await ours(), []);
 });

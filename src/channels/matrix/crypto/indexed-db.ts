@@ -25,7 +25,7 @@ export interface DbTransaction extends EventTarget {
   objectStore(name: string): DbStore;
 }
 
-export interface Db {
+export interface Db extends EventTarget {
   readonly name: string;
   readonly version: number;
   readonly objectStoreNames: Iterable<string>;

@@ -40,7 +40,12 @@ export async function loadCrypto(home: string | undefined): Promise<CryptoLibrar
         ? ranges.lowerBound(lower, lowerOpen)
         : ranges.bound(lower, upper, lowerOpen, upperOpen);
     },
-    writesOf: recordWrites(classOf("IDBObjectStore"), classOf("IDBCursor"), classOf("IDBKeyRange")),
+    writesOf: recordWrites(
+      classOf("IDBFactory"),
+      classOf("IDBObjectStore"),
+      classOf("IDBCursor"),
+      classOf("IDBKeyRange"),
+    ),
   };
 }
 

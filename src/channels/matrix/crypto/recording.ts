@@ -1,4 +1,4 @@
-import type { DbRange, DbRequest, DbStore, DbTransaction } from "./indexed-db.js";
+import type { Db, DbFactory, DbRange, DbRequest, DbStore, DbTransaction } from "./indexed-db.js";
 
 /** One write of a transaction that has ended well. */
 export type Write =
@@ -26,10 +26,11 @@ const recorders = new WeakMap<Class, WritesOf>();
  *
  * Its classes are changed, once: what a transaction has written can be learned in no other way.
  */
-export function recordWrites(stores: Class, cursors: Class, ranges: Class): WritesOf {
+export function recordWrites(factories: Class, stores: Class, cursors: Class, ranges: Class): WritesOf {
   const known = recorders.get(stores);
   if (known !== undefined) return known;
   const recorder = new Recorder();
+  closeBeforeDeletion(factories);
   const isRange = (key: unknown): key is DbRange =>
     typeof key === "object" && key !== null && Object.prototype.isPrototypeOf.call(ranges.prototype, key);
   for (const name of ["put", "add"]) recorder.wrapPut(stores.prototype, name);
@@ -56,6 +57,23 @@ export function recordWrites(stores: Class, cursors: Class, ranges: Class): Writ
   const writesOf: WritesOf = (database, sink) => recorder.listen(database, sink);
   recorders.set(stores, writesOf);
   return writesOf;
+}
+
+/**
+ * A database closes itself when it is to be deleted: a machine that was closed leaves its own open, and until that is collected as garbage the
+ * deletion would ask again and again whether it is closed, with all of a processor.
+ */
+function closeBeforeDeletion(factories: Class): void {
+  // As IndexedDB says.
+  const open = Reflect.get(factories.prototype, "open") as (this: DbFactory, ...args: unknown[]) => DbRequest<Db>;
+  Reflect.set(factories.prototype, "open", function (this: DbFactory, ...args: unknown[]): DbRequest<Db> {
+    const opening = open.apply(this, args);
+    opening.addEventListener("success", () => {
+      const { result: db } = opening;
+      db.addEventListener("versionchange", () => db.close());
+    });
+    return opening;
+  });
 }
 
 function boundsOf({ lower, upper, lowerOpen, upperOpen }: DbRange): DbRange {
