@@ -14,6 +14,18 @@ const orderFile = join(root, "scripts", "longest-tests.json");
 /** One more than there are cores, beside those on Postgres: many tests wait for clocks and processes, and more of them at once disturb each other. */
 const atOnce = Math.min(8, availableParallelism() + 1);
 
+/** Most of their time they wait for clocks, with less than a third of a processor: they run beside the others, one at a time. */
+const waiting = [
+  ...["e2e/channels/channel-faults", "e2e/people/provenance", "e2e/channels/telegram", "e2e/people/interrupts"],
+  ...["e2e/faults/lock-containers", "e2e/faults/never-settles"],
+]
+  .map((name) => join("dist", "test", `${name}.test.js`))
+  .concat(
+    ["e2e-channels-answers", "e2e-live", "e2e-people-questions", "e2e-api-2", "unit-whatsapp-bridge", "e2e-turn-3"].map(
+      (name) => join("dist", "test-groups", `${name}.test.js`),
+    ),
+  );
+
 const bin = (name) => join(root, "node_modules", ".bin", name);
 
 /** Runs one command; resolves with its exit code and all it said. */
@@ -152,19 +164,25 @@ async function checkTests(name, files, options) {
 }
 
 const files = testFiles(isFast);
-// pg-boss wants a newer Node than the floor, which all others are tested on: they run beside the others, and are shown after them.
+// pg-boss wants a newer Node than the floor, which all others are tested on: they run beside the others, before
+// those that wait, and both are shown after them.
 const onPostgres = files.filter((file) => file.includes(join("/", "postgres", "/")));
 const newer = nodeForPostgres();
 const isPostgresMeant = newer !== undefined && onPostgres.length > 0;
+const onClocks = files.filter((file) => waiting.includes(file));
 const shownLater = [];
+const beside = { count: 1, show: (text) => shownLater.push(text) };
+async function runBeside() {
+  if (isPostgresMeant) await checkTests("tests on Postgres", onPostgres, { ...beside, node: newer });
+  if (onClocks.length > 0) await checkTests("tests that wait", onClocks, beside);
+}
 await Promise.all([
   checkTests(
     "tests",
-    files.filter((file) => !onPostgres.includes(file)),
+    files.filter((file) => !onPostgres.includes(file) && !onClocks.includes(file)),
     { show: (text) => process.stdout.write(text), isOrdered: process.argv.includes("--order") },
   ),
-  isPostgresMeant &&
-    checkTests("tests on Postgres", onPostgres, { node: newer, count: 1, show: (text) => shownLater.push(text) }),
+  runBeside(),
   checks,
 ]);
 process.stdout.write(shownLater.join(""));
