@@ -5,13 +5,13 @@ import { InOrder } from "../../util/async/in-order.js";
 import { linked } from "../../util/async/linked.js";
 import { settledWithin, within } from "../../util/async/within.js";
 import type { Lease } from "../engine.js";
-import { signalSql } from "./events/signals.js";
 import type { Database } from "./sql/database.js";
 
 export interface LeasesOptions {
   readonly database: Database;
   readonly holder: string;
-  readonly channel: string;
+  /** Tells the other nodes that it may be taken. */
+  readonly tellFree: (name: string) => void;
   readonly leaseMs: number;
   readonly pollMs: () => number;
   readonly log: Logger;
@@ -143,16 +143,17 @@ export class Leases {
   }
 
   async #giveUp(name: string, epoch: number): Promise<void> {
-    const { database, holder, channel, log } = this.#options;
-    const told = signalSql("$4", "json_build_object('n', $2::text, 'l', name)");
+    const { database, holder, tellFree, log } = this.#options;
     try {
       await within(
-        database.write(
-          `UPDATE @leases SET holder = NULL WHERE name = $1 AND holder = $2 AND epoch = $3 RETURNING ${told}`,
-          [name, holder, epoch, channel],
-        ),
+        database.write("UPDATE @leases SET holder = NULL WHERE name = $1 AND holder = $2 AND epoch = $3", [
+          name,
+          holder,
+          epoch,
+        ]),
         { ms: 1000 },
       );
+      tellFree(name);
     } catch (error) {
       log.debug("a lease was not given up: it ends by itself", { name, error });
     }

@@ -2,6 +2,7 @@ import type { Logger } from "../../log.js";
 import type { QueueName, StoredWork } from "../engine.js";
 import type { EventTable } from "./events/event-table.js";
 import type { Feed } from "./events/feed.js";
+import type { Told } from "./events/signals.js";
 import type { Counts } from "./lanes/counts.js";
 import type { Jobs } from "./lanes/jobs.js";
 import type { WorkTable } from "./lanes/work-table.js";
@@ -10,9 +11,9 @@ import type { Database } from "./sql/database.js";
 
 /** What happens in the lanes, for those who hand work out. */
 export interface LaneCalls {
-  /** New work is in a lane. */
+  /** New work is in a lane. The other nodes are told. */
   accepted(work: StoredWork): void;
-  /** Something may be claimed after a while. */
+  /** Something may be claimed after a while. The other nodes are told now. */
   wakeAfter(queue: QueueName, delayMs: number): void;
 }
 
@@ -26,6 +27,8 @@ export interface Node {
   readonly feed: Feed;
   readonly counts: Counts;
   readonly lanes: LaneCalls;
+  /** Tells the other nodes. */
+  readonly tell: (told: Told) => void;
   readonly now: () => number;
   readonly boundary: (name: string, queue?: QueueName) => void;
   readonly log: Logger;

@@ -58,21 +58,27 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
     const jobs = await openJobs({ modules, database, schema, instanceId: options.instanceId, timing, log });
     await tuneTables(database, schema, log);
     const lanes = new Lanes({ deadMs: 3 * timing.renewMs, claimMs: timing.claimMs, pollMs, log });
-    const node = createNode(opening, { jobs, lanes }, () => transient);
-    const watch = new Watch(node, lanes, options.instanceId, { ...timing, pollMs });
+    const node = createNode(
+      opening,
+      { jobs, lanes },
+      { tell: (told) => signals?.tell(told), transient: () => transient },
+    );
+    const foundOthers: Signals["foundOthers"] = (...found) => signals?.foundOthers(...found);
+    const watch = new Watch(node, lanes, options.instanceId, { ...timing, pollMs, foundOthers });
     signals = createSignals(opening, node, { lanes, leases: () => leases, transient: () => transient, watch });
     const transient: Transient = new Transient(signals, log, (event) => {
       void node.feed.unstoredElsewhere(event).catch((error: unknown) => log.debug("an event was not shown", { error }));
     });
     const leases: Leases = new Leases({
-      ...{ database, holder: options.instanceId, channel: opening.channel, leaseMs: timing.leaseMs, pollMs, log },
+      ...{ database, holder: options.instanceId, leaseMs: timing.leaseMs, pollMs, log },
+      tellFree: (name) => node.tell({ l: name }),
     });
     await node.feed.open();
     await lanes.open(database);
     await watch.open();
     const listening = signals;
     return new PostgresEngine(node, {
-      ...{ clusterId, nodeId: options.instanceId, channel: opening.channel, leases, lanes },
+      ...{ clusterId, nodeId: options.instanceId, leases, lanes },
       accepting: new Accepting(node, options.limits ?? {}),
       async stop() {
         await transient.close();
@@ -89,17 +95,26 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
 }
 
 function createNode(
-  { options, channel, database }: Opening,
+  { options, database }: Opening,
   { jobs, lanes }: { readonly jobs: Jobs; readonly lanes: Lanes },
-  transient: () => Transient,
+  { tell, transient }: { readonly tell: Node["tell"]; readonly transient: () => Transient },
 ): Node {
   const { instanceId, log, publish, now = Date.now, onBoundary: boundary = () => {} } = options;
-  const told = { channel, instanceId };
-  const events = new EventTable({ ...told, log });
+  const events = new EventTable({ instanceId, log });
   return {
-    ...{ database, jobs, lanes, events, now, boundary, log },
-    work: new WorkTable({ ...told, jobs }),
-    records: new Records(database, told),
+    ...{ database, jobs, events, tell, now, boundary, log },
+    lanes: {
+      accepted(work) {
+        lanes.accepted(work);
+        tell({ w: [work.queue, work.key, work.id] });
+      },
+      wakeAfter(queue, delayMs) {
+        lanes.wakeAfter(queue, delayMs);
+        tell({ q: queue });
+      },
+    },
+    work: new WorkTable({ instanceId, jobs }),
+    records: new Records(database, (kind, id) => tell({ r: [kind, id] })),
     feed: new Feed({
       database,
       table: events,
@@ -108,6 +123,7 @@ function createNode(
       now,
       log,
       tell: (event) => transient().tell(event),
+      tellStored: (sessionKey, seq) => tell({ e: [sessionKey, seq] }),
     }),
     counts: new Counts(),
   };

@@ -20,7 +20,6 @@ import type {
 import { closedError, EngineLife } from "../engine-life.js";
 import type { ThinReport, ThinSpan } from "../left-out.js";
 import { readLedger } from "./events/ledger.js";
-import { signalSql } from "./events/signals.js";
 import { thinSessions } from "./events/thin.js";
 import type { Accepting } from "./lanes/accepting.js";
 import { DeadLetters } from "./lanes/dead-letters.js";
@@ -37,7 +36,6 @@ const farewellMs = 3000;
 export interface EngineFacts {
   readonly clusterId: string;
   readonly nodeId: string;
-  readonly channel: string;
   readonly accepting: Accepting;
   readonly leases: Leases;
   readonly lanes: Lanes;
@@ -127,8 +125,8 @@ export class PostgresEngine implements Engine {
   }
 
   async deleteSession(sessionKey: string): Promise<void> {
-    const { database, work, counts, feed } = this.#opened();
-    const { channel, nodeId, lanes } = this.#facts;
+    const { database, work, counts, feed, tell } = this.#opened();
+    const { lanes } = this.#facts;
     const change = counts.begin();
     let gone: Readonly<Record<string, number>> = {};
     let next = Number.POSITIVE_INFINITY;
@@ -144,12 +142,11 @@ export class PostgresEngine implements Engine {
           await tx.query("DELETE FROM @events WHERE session = $1", [sessionKey]);
           const removed = await work.removeSession(tx, sessionKey);
           const dead = await tx.query("DELETE FROM @dead WHERE session = $1 RETURNING 1", [sessionKey]);
-          const told = signalSql("$1", "json_build_object('n', $2::text, 'd', $3::text, 'b', $4::float8)");
-          await tx.query(`SELECT ${told}`, [channel, nodeId, sessionKey, place?.next]);
           return { gone: { ...removed, dead: -dead.length }, seq: session?.seq ?? 0, next: place?.next };
         });
         feed.deleted(sessionKey, deletion.seq);
         next = deletion.next ?? next;
+        tell({ d: sessionKey, b: next });
         return deletion.gone;
       });
     } finally {

@@ -3,7 +3,6 @@ import { InOrder } from "../../util/async/in-order.js";
 import { deepFreeze } from "../../util/deep-freeze.js";
 import type { Count, Records as RecordView } from "../engine.js";
 import { frozenCopy } from "../frozen-copy.js";
-import { signalSql } from "./events/signals.js";
 import type { Database, Sql } from "./sql/database.js";
 
 /** A record as it is in its row; without a value it was deleted. */
@@ -42,13 +41,14 @@ interface Held {
 /** The views of records that are open on this node. */
 export class Records {
   readonly #database: Database;
-  readonly #told: { readonly channel: string; readonly instanceId: string };
+  /** Tells the other nodes that a record was changed. */
+  readonly #tell: (kind: string, id: string) => void;
   readonly #views = new Map<string, { readonly view: View; readonly filled: Promise<void> }>();
   readonly #reading = new InOrder<string>();
 
-  constructor(database: Database, told: { readonly channel: string; readonly instanceId: string }) {
+  constructor(database: Database, tell: (kind: string, id: string) => void) {
     this.#database = database;
-    this.#told = told;
+    this.#tell = tell;
   }
 
   async open(kind: string): Promise<RecordView> {
@@ -95,18 +95,10 @@ export class Records {
     ]);
   }
 
-  /** One statement that changes a record, with its notification. Gives the row, if there is one now. */
+  /** One statement that changes a record. Gives the row, if there is one now. */
   async #change(sql: string, values: readonly unknown[]): Promise<RecordRow | undefined> {
-    const { channel, instanceId } = this.#told;
-    const at = values.length;
-    const told = signalSql(
-      `$${at + 1}`,
-      `json_build_object('n', $${at + 2}::text, 'r', json_build_array(r.kind, r.id))`,
-    );
-    const [row] = await this.#database.write<RecordRow>(
-      `WITH r AS (${sql} RETURNING r.*) SELECT ${columns}, ${told} FROM r`,
-      [...values, channel, instanceId],
-    );
+    const [row] = await this.#database.write<RecordRow>(`${sql} ${returning}`, values);
+    if (row !== undefined) this.#tell(row.kind, row.id);
     return row;
   }
 

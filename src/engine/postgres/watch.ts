@@ -14,6 +14,7 @@ interface Look {
   readonly records: readonly RecordRow[] | null;
   readonly work: readonly { readonly queue: QueueName; readonly count: number; readonly oldest: number }[] | null;
   readonly dead: number;
+  readonly others: boolean;
 }
 
 /** All that has changed since another look, no matter which node changed it: what a transaction that is older than `xmin` wrote was seen then. */
@@ -23,7 +24,8 @@ const lookSql = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
     FROM @records WHERE xid >= $1::xid8) AS records,
   (SELECT json_agg(w) FROM (SELECT queue, count(*)::float8 AS count, min(accepted_at)::float8 AS oldest
     FROM @work GROUP BY queue) w) AS work,
-  (SELECT count(*)::float8 FROM @dead) AS dead`;
+  (SELECT count(*)::float8 FROM @dead) AS dead,
+  EXISTS (SELECT 1 FROM @nodes WHERE id <> $2 AND seen > clock_timestamp() - interval '1 minute') AS others`;
 
 /** The gateways' own log has no end by itself; of the newest events so many stay. */
 const ownLogEvents = 20_000;
@@ -36,6 +38,8 @@ const complainMs = 60_000;
 export interface WatchTiming {
   readonly renewMs: number;
   readonly pollMs: () => number;
+  /** Called with what each look finds: whether other nodes are there, and when it began. */
+  readonly foundOthers: (areThere: boolean, lookedAt: number) => void;
   /** How often it cleans up. */
   readonly cleanMs: number;
 }
@@ -133,8 +137,10 @@ export class Watch {
   async #look(): Promise<void> {
     const { database, counts, feed, records } = this.#node;
     const count = counts.look();
-    const [look] = await database.query<Look>(lookSql, [this.#xmin]);
+    const lookedAt = performance.now();
+    const [look] = await database.query<Look>(lookSql, [this.#xmin, this.#nodeId]);
     if (look === undefined) return;
+    this.#timing.foundOthers(look.others, lookedAt);
     this.#xmin = look.xmin;
     for (const session of look.sessions ?? []) feed.seen(...session);
     feed.retryMissed();

@@ -5,7 +5,6 @@ import { deepFreeze } from "../../../util/deep-freeze.js";
 import { frozenCopy } from "../../frozen-copy.js";
 import { toEvent } from "../../to-event.js";
 import type { Database, Sql, Transaction } from "../sql/database.js";
-import { signalSql } from "./signals.js";
 
 /** Events of a session that a transaction has stored. */
 export interface StoredBatch {
@@ -47,10 +46,9 @@ const addSql = `
     INSERT INTO @events (session, seq, id, type, time, dropped, body, xid)
     SELECT $1, s.seq - $3::int + d.n, d.id, d.type, greatest(s.before, max(d.time) OVER (ORDER BY d.n)),
       CASE WHEN s.deleted > 0 AND s.seq - $3::int + d.n = s.deleted + 1 THEN s.deleted END, d.body, pg_current_xact_id()
-    FROM s, unnest($5::text[], $6::text[], $7::text[], $10::bigint[]) WITH ORDINALITY AS d (id, type, body, time, n)
+    FROM s, unnest($5::text[], $6::text[], $7::text[], $8::bigint[]) WITH ORDINALITY AS d (id, type, body, time, n)
   )
-  SELECT s.seq::float8, s.before::float8, s.deleted::float8,
-    ${signalSql("$8", "json_build_object('n', $9::text, 'e', json_build_array($1::text, s.seq))")} FROM s
+  SELECT s.seq::float8, s.before::float8, s.deleted::float8 FROM s
 `;
 
 /** The same for several sessions at once. */
@@ -64,7 +62,7 @@ const addManySql = `
     RETURNING key, seq, before, deleted
   ), d AS (
     SELECT *, count(*) OVER (PARTITION BY key) AS many, row_number() OVER (PARTITION BY key ORDER BY n) AS place
-    FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $10::bigint[]) WITH ORDINALITY d (key, id, type, body, time, n)
+    FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[]) WITH ORDINALITY d (key, id, type, body, time, n)
   ), e AS (
     INSERT INTO @events (session, seq, id, type, time, dropped, body, xid)
     SELECT key, s.seq - d.many + d.place, d.id, d.type,
@@ -72,8 +70,7 @@ const addManySql = `
       CASE WHEN s.deleted > 0 AND s.seq - d.many + d.place = s.deleted + 1 THEN s.deleted END, d.body, pg_current_xact_id()
     FROM d JOIN s USING (key)
   )
-  SELECT s.key, s.seq::float8, s.before::float8, s.deleted::float8,
-    ${signalSql("$8", "json_build_object('n', $9::text, 'e', json_build_array(s.key, s.seq))")} FROM s
+  SELECT s.key, s.seq::float8, s.before::float8, s.deleted::float8 FROM s
 `;
 
 /** Events for one session. */
@@ -92,9 +89,9 @@ export interface AddOptions {
 
 /** The logs of the sessions. */
 export class EventTable {
-  readonly #parts: { readonly instanceId: string; readonly channel: string; readonly log: Logger };
+  readonly #parts: { readonly instanceId: string; readonly log: Logger };
 
-  constructor(parts: { readonly instanceId: string; readonly channel: string; readonly log: Logger }) {
+  constructor(parts: { readonly instanceId: string; readonly log: Logger }) {
     this.#parts = parts;
   }
 
@@ -125,12 +122,12 @@ export class EventTable {
     for (const { sessionKey } of all) counts.set(sessionKey, (counts.get(sessionKey) ?? 0) + 1);
     const times = all.map(({ sessionKey, draft }) => Math.round(timeOf(sessionKey, draft)));
     const newest = (key: string): number => Math.max(...times.filter((_, index) => all[index]?.sessionKey === key));
-    const { instanceId, channel } = this.#parts;
+    const { instanceId } = this.#parts;
     const rows = await tx.query<Numbered & { readonly key: string }>(addManySql, [
       ...[[...counts.keys()], [...counts.values()], [...counts.keys()].map(newest)],
       ...[all.map(({ sessionKey }) => sessionKey), all.map(({ draft }) => draft.event_id)],
       ...[all.map(({ draft }) => draft.type), all.map(({ draft }) => bodyOf(draft, instanceId))],
-      ...[channel, instanceId, times],
+      times,
     ]);
     const next = new Map(
       rows.map(({ key, seq, before, deleted }) => [key, { seq: seq - (counts.get(key) ?? 0), time: before, deleted }]),
@@ -201,13 +198,13 @@ export class EventTable {
     drafts: readonly EventDraft[],
     { afterSeq = 0, timeOf }: AddOptions,
   ): Promise<readonly StoredEvent[]> {
-    const { instanceId, channel } = this.#parts;
+    const { instanceId } = this.#parts;
     const times = drafts.map((draft) => Math.round(timeOf(sessionKey, draft)));
     const [row] = await sql.query<Numbered>(addSql, [
       ...[sessionKey, afterSeq, drafts.length, Math.max(...times)],
       ...[drafts.map(({ event_id: id }) => id), drafts.map(({ type }) => type)],
       drafts.map((draft) => bodyOf(draft, instanceId)),
-      ...[channel, instanceId, times],
+      times,
     ]);
     if (row === undefined) throw new Error(`${sessionKey}: events were not stored`);
     const at = { seq: row.seq - drafts.length, time: row.before, deleted: row.deleted };

@@ -29,6 +29,8 @@ export interface FeedOptions {
   readonly publish: (event: GatewayEvent) => void;
   /** Takes an event that is never stored to the other nodes. */
   readonly tell: (event: GatewayEvent) => void;
+  /** Tells them that a session has events up to this number. */
+  readonly tellStored: (sessionKey: string, seq: number) => void;
   readonly now: () => number;
   readonly log: Logger;
 }
@@ -75,8 +77,9 @@ export class Feed {
 
   /** Publishes what this node has stored, and whatever others have stored before it. Within a step of the session. */
   async stored(sessionKey: string, added: readonly StoredEvent[]): Promise<void> {
-    const [first] = added;
-    if (first === undefined) return;
+    const [first, last = first] = [added.at(0), added.at(-1)];
+    if (first === undefined || last === undefined) return;
+    this.#options.tellStored(sessionKey, last.seq);
     const session = await this.#known(sessionKey, first.seq);
     if (session.published !== first.seq - 1) return await this.#catchUp(sessionKey);
     for (const event of added) this.#emit(session, event);

@@ -44,18 +44,26 @@ export interface SignalsOptions {
 const heartbeatMs = 5000;
 const againMs = { first: 100, longest: 5000 };
 
-/** A call of pg_notify; nobody hears it before the transaction is committed. */
-export function signalSql(channel: string, json: string): string {
-  return `pg_notify(${channel}, (${json})::text)`;
-}
+/** What a node tells, without its name. */
+export type Told = Omit<Signal, "n">;
 
-/** Listens to the other nodes, on a connection of its own that is made again whenever it is lost. */
+/** A commit that notifies takes a lock of the whole server until it is on the disk. This one says nothing that must be there after a crash. */
+const sendSql = `SELECT pg_notify($1, s) FROM (SELECT set_config('synchronous_commit', 'off', true)) c, unnest($2::text[]) s`;
+
+/** Tells the other nodes what is stored, and listens to them, on a connection of its own that is made again whenever it is lost. */
 export class Signals {
   readonly #options: SignalsOptions;
   readonly #closing = new AbortController();
   readonly #listening: Promise<void>;
   #onPing: (() => void) | undefined;
   #pings = 0;
+  /** What is told next, by what it is about: newer takes the place of older. */
+  readonly #waiting = new Map<string, Told>();
+  #telling: Promise<void> | undefined;
+  /** When another node was heard last. */
+  #heardAt = performance.now();
+  /** Nobody would hear it. A node that starts pings, so it is heard at once. */
+  #isAlone = false;
   /** False while nothing arrives: then everybody has to look more often. */
   isListening = false;
 
@@ -64,17 +72,44 @@ export class Signals {
     this.#listening = this.#keepListening();
   }
 
-  async send(signals: readonly Omit<Signal, "n">[]): Promise<void> {
-    const { sql, channel, nodeId: n } = this.#options;
-    await sql.query("SELECT pg_notify($1, s) FROM unnest($2::text[]) s", [
-      channel,
-      signals.map((signal) => JSON.stringify({ n, ...signal })),
-    ]);
+  /** Tells what was stored a moment ago. While one message is on its way, what comes is gathered for the next one. */
+  tell(told: Told): void {
+    if (this.#isAlone) return;
+    this.#waiting.set(told.e === undefined ? JSON.stringify(told) : `e ${told.e[0]}`, told);
+    this.#telling ??= this.#tellAll();
+  }
+
+  async send(signals: readonly Told[]): Promise<void> {
+    if (!this.#isAlone) await this.#notify(signals);
+  }
+
+  /** A look at the database that began then has found other nodes, or none. */
+  foundOthers(areThere: boolean, lookedAt: number): void {
+    this.#isAlone = !areThere && this.#heardAt < lookedAt;
   }
 
   async close(): Promise<void> {
+    await this.#telling;
     this.#closing.abort();
     await this.#listening;
+  }
+
+  async #tellAll(): Promise<void> {
+    // What is told in the same turn of the loop goes together.
+    await Promise.resolve();
+    while (this.#waiting.size > 0) {
+      const told = [...this.#waiting.values()];
+      this.#waiting.clear();
+      await this.#notify(told).catch((error: unknown) =>
+        this.#options.log.debug("other nodes see later what was stored", { error }),
+      );
+    }
+    this.#telling = undefined;
+  }
+
+  async #notify(signals: readonly Told[]): Promise<void> {
+    const { sql, channel, nodeId: n } = this.#options;
+    await sql.query(sendSql, [channel, signals.map((signal) => JSON.stringify({ n, ...signal }))]);
   }
 
   async #keepListening(): Promise<void> {
@@ -127,7 +162,7 @@ export class Signals {
     const heard = new Promise<void>((resolve) => {
       this.#onPing = resolve;
     });
-    const sent = this.send([{ p }]);
+    const sent = this.#notify([{ p }]);
     sent.catch(() => undefined);
     await within(Promise.race([Promise.all([heard, sent]), lost]), {
       ms: heartbeatMs,
@@ -141,8 +176,11 @@ export class Signals {
     try {
       // Only nodes of this cluster write to this channel, and what they tell is only a hint.
       const signal = JSON.parse(payload) as Signal;
-      if (signal.n !== nodeId) onSignal(signal);
-      else if (signal.p === this.#pings) this.#onPing?.();
+      if (signal.n !== nodeId) {
+        this.#heardAt = performance.now();
+        this.#isAlone = false;
+        onSignal(signal);
+      } else if (signal.p === this.#pings) this.#onPing?.();
     } catch (error) {
       log.warn("a notification of the database was not understood", { error });
     }

@@ -1,6 +1,6 @@
 import type { GatewayEvent } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
-import type { Signal, Signals } from "./signals.js";
+import type { Signal, Signals, Told } from "./signals.js";
 
 /** A notification has room for 8000 bytes. */
 const pieceLength = 7000;
@@ -71,7 +71,7 @@ export class Transient {
   }
 }
 
-function toPieces(event: GatewayEvent): readonly Omit<Signal, "n">[] {
+function toPieces(event: GatewayEvent): readonly Told[] {
   const text = Buffer.from(JSON.stringify(event)).toString("base64");
   const count = Math.ceil(text.length / pieceLength);
   return Array.from({ length: count }, (_, index) => ({

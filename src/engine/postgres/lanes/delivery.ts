@@ -160,8 +160,9 @@ export class LaneDelivery implements Delivery<QueueName> {
     claimed: readonly string[],
     also: (tx: Transaction) => Promise<Change>,
   ): Promise<readonly StoredEvent[]> {
-    const { jobs, work: table, boundary } = this.#node;
+    const { jobs, work: table, lanes, boundary } = this.#node;
     const { queue, claim, work } = this.#attempt;
+    let hasNext = false;
     assertCurrent(this.#attempt);
     boundary(`${how}:before-write`, queue);
     const ended = this.#storeAndEnd({
@@ -169,12 +170,14 @@ export class LaneDelivery implements Delivery<QueueName> {
       also: async (tx) => {
         await jobs.finish(tx, queue, claim, claimed);
         const change = await also(tx);
-        const gone = await table.remove(tx, work, [claim.id, ...claimed]);
+        const removed = await table.remove(tx, work, [claim.id, ...claimed]);
         boundary(`${how}:after-write`, queue);
-        return { ...change, [queue]: -gone };
+        hasNext = removed.hasNext;
+        return { ...change, [queue]: -removed.count };
       },
     });
     const events = await ended;
+    if (hasNext) lanes.wakeAfter(queue, 0);
     boundary(`${how}:after-sync`, queue);
     return events;
   }
@@ -244,11 +247,16 @@ export class LaneDelivery implements Delivery<QueueName> {
 }
 
 /** Lets the work of an attempt be claimed again after a while; it did not count. @throws {EngineError} `fenced` */
-export async function giveBack({ database, jobs, work }: Node, attempt: Attempt, delayMs: number): Promise<void> {
+export async function giveBack(
+  { database, jobs, work, lanes }: Node,
+  attempt: Attempt,
+  delayMs: number,
+): Promise<void> {
   await database.transaction(async (tx) => {
     await jobs.giveBack(tx, attempt.queue, attempt.claim, delayMs);
     await work.end(tx, attempt.claim.id, { delayMs, isCounted: false });
   });
+  lanes.wakeAfter(attempt.queue, delayMs);
 }
 
 /** Adds events and what goes with them to a session in one transaction, and resolves once they are published. */

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { deepFreeze } from "../../../util/deep-freeze.js";
 import type { QueueName, StoredWork, Work } from "../../engine.js";
 import { hashBytes } from "../../seen-hash.js";
-import { signalSql } from "../events/signals.js";
 import type { Sql, Transaction } from "../sql/database.js";
 import { type Jobs, prioritySql } from "./jobs.js";
 
@@ -42,14 +41,20 @@ export interface Room {
   readonly bytes: number;
 }
 
+/** What is known once work is taken away. */
+export interface Removed {
+  readonly count: number;
+  readonly hasNext: boolean;
+}
+
 /** The number of pieces that were added or are gone, for the counts that a node shows. */
 export type Change = Readonly<Partial<Record<QueueName | "dead", number>>>;
 
 /** What waits and runs, beside the jobs of pg-boss, which say whose turn it is. */
 export class WorkTable {
-  readonly #parts: { readonly jobs: Jobs; readonly channel: string; readonly instanceId: string };
+  readonly #parts: { readonly jobs: Jobs; readonly instanceId: string };
 
-  constructor(parts: { readonly jobs: Jobs; readonly channel: string; readonly instanceId: string }) {
+  constructor(parts: { readonly jobs: Jobs; readonly instanceId: string }) {
     this.#parts = parts;
   }
 
@@ -95,8 +100,7 @@ export class WorkTable {
            AND NOT EXISTS (SELECT 1 FROM @dead WHERE @dead.id = d.id)
          ON CONFLICT (id) DO NOTHING RETURNING id, job
        )
-       SELECT w.id, d.queue, d.key, w.job, d.position::float8 AS position,
-         ${signalSql("$11", "json_build_object('n', $12::text, 'w', json_build_array(d.queue, d.key, d.id))")}
+       SELECT w.id, d.queue, d.key, w.job, d.position::float8 AS position
        FROM w JOIN d USING (id) ORDER BY d.n`,
       [
         works.flatMap(idsOf),
@@ -104,7 +108,6 @@ export class WorkTable {
         works.map(({ body }) => bytesOf(body)),
         works.map(() => randomBytes(8).toString("hex")),
         Math.round(acceptedAt),
-        ...this.#told,
       ],
     );
     await this.#addJobs(tx, placed);
@@ -166,23 +169,27 @@ export class WorkTable {
     await sql.query(
       `UPDATE @work SET node = NULL, not_before = now() + $2::float8 * interval '1 ms',
          attempts = greatest(0, attempts - $3), points = CASE WHEN $3 = 0 THEN 0 ELSE points END
-       WHERE job = $1 RETURNING ${this.#wakeSql("$4", "$5", "queue")}`,
-      [job, delayMs, isCounted ? 0 : 1, ...this.#told],
+       WHERE job = $1`,
+      [job, delayMs, isCounted ? 0 : 1],
     );
   }
 
-  /** Takes work away, and gives how much it was. What is next in the lane comes to its head now, and this node may have no place for it. */
-  async remove(tx: Transaction, { queue, key }: Pick<Work, "queue" | "key">, gone: readonly string[]): Promise<number> {
-    const [row] = await tx.query<{ count: number }>(
+  /** Takes work away; gives how much it was, and whether more of its lane waits. What is next in the lane comes to its head now, and this node may have no place for it. */
+  async remove(
+    tx: Transaction,
+    { queue, key }: Pick<Work, "queue" | "key">,
+    gone: readonly string[],
+  ): Promise<Removed> {
+    const [row] = await tx.query<Removed>(
       `WITH gone AS (DELETE FROM @work WHERE job = ANY ($1::uuid[]) RETURNING 1),
        next AS (SELECT job, nextval('@positions') AS position FROM @work WHERE queue = $2 AND key = $3
          AND NOT job = ANY ($1::uuid[]) ORDER BY job LIMIT 1),
        head AS (UPDATE @job j SET priority = ${prioritySql("next.position")} FROM next
-         WHERE j.name = $2 AND j.id = next.job AND j.state = 'created' RETURNING 1)
-       SELECT (SELECT count(*) FROM gone)::float8 AS count, (SELECT ${this.#wakeSql("$4", "$5", "$2")} FROM head)`,
-      [gone, queue, key, ...this.#told],
+         WHERE j.name = $2 AND j.id = next.job AND j.state = 'created')
+       SELECT (SELECT count(*) FROM gone)::float8 AS count, EXISTS (SELECT 1 FROM next) AS "hasNext"`,
+      [gone, queue, key],
     );
-    return row?.count ?? 0;
+    return row ?? { count: 0, hasNext: false };
   }
 
   /** Drops all that belongs to a session. */
@@ -198,14 +205,6 @@ export class WorkTable {
       change[queue] = -jobs.length;
     }
     return change;
-  }
-
-  get #told(): readonly string[] {
-    return [this.#parts.channel, this.#parts.instanceId];
-  }
-
-  #wakeSql(channel: string, node: string, queue: string): string {
-    return signalSql(channel, `json_build_object('n', ${node}::text, 'q', ${queue})`);
   }
 
   async lane(sql: Sql, queue: QueueName, key: string): Promise<readonly WorkRow[]> {

@@ -91,7 +91,7 @@ export class PostgresTarget implements EngineTarget {
 
   async finish(state: MovedState, seen: AsyncIterable<readonly SeenHash[]>): Promise<void> {
     const { database, jobs, moving } = this.#parts;
-    const work = new WorkTable({ jobs, channel: "maxclaw_moving", instanceId: "gw_moving" });
+    const work = new WorkTable({ jobs, instanceId: "gw_moving" });
     await database.transaction(async (tx) => {
       await addState(tx, state);
       for (const { work: stored, crashes } of state.work) {
