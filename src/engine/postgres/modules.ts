@@ -8,9 +8,18 @@ interface PgResult {
   readonly rows: readonly Record<string, unknown>[];
 }
 
+interface PgStatement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** What a connection has parsed under a name is not parsed again there. */
+  readonly name?: string;
+}
+
 export interface PgClient {
   connect(): Promise<unknown>;
-  query(text: string, values?: readonly unknown[]): Promise<PgResult>;
+  /** Of its process there, as the one says it that answers the address. */
+  readonly processID: number | null;
+  query(statement: string | PgStatement, values?: readonly unknown[]): Promise<PgResult>;
   end(): Promise<void>;
   on(event: "error" | "end", listener: (error?: Error) => void): unknown;
   on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
@@ -18,7 +27,7 @@ export interface PgClient {
 }
 
 export interface PgPool {
-  query(text: string, values?: readonly unknown[]): Promise<PgResult>;
+  query(statement: string | PgStatement, values?: readonly unknown[]): Promise<PgResult>;
   connect(): Promise<PooledClient>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -65,8 +74,8 @@ export interface Boss {
   insert(name: string, jobs: readonly JobInsert[], options: InTransaction): Promise<unknown>;
   fetch(
     name: string,
-    options: { readonly batchSize: number; readonly includeMetadata: true },
-  ): Promise<readonly (JobAttempt & { readonly priority: number })[]>;
+    options: InTransaction & { readonly batchSize: number; readonly includeMetadata: true },
+  ): Promise<unknown>;
   touch(name: string, attempts: readonly JobAttempt[], options?: InTransaction): Promise<Settled>;
   fail(name: string, attempt: JobAttempt, data: null, options: InTransaction): Promise<Settled>;
   deleteJob(

@@ -17,6 +17,14 @@ export interface LaneCalls {
   wakeAfter(queue: QueueName, delayMs: number): void;
 }
 
+/** The other nodes of the database. */
+export interface Others {
+  /** Tells them where to look. */
+  tell(told: Told): void;
+  /** What they tell arrives here. */
+  isHeard(): boolean;
+}
+
 /** What the parts of one node's engine share. */
 export interface Node {
   readonly database: Database;
@@ -27,8 +35,7 @@ export interface Node {
   readonly feed: Feed;
   readonly counts: Counts;
   readonly lanes: LaneCalls;
-  /** Tells the other nodes. */
-  readonly tell: (told: Told) => void;
+  readonly others: Others;
   readonly now: () => number;
   readonly boundary: (name: string, queue?: QueueName) => void;
   readonly log: Logger;

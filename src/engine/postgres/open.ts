@@ -11,7 +11,7 @@ import { openJobs } from "./lanes/open-jobs.js";
 import { toStoredWork, WorkTable } from "./lanes/work-table.js";
 import { Leases } from "./leases.js";
 import { assertNotMoving } from "./moving/state.js";
-import type { Node } from "./node.js";
+import type { Node, Others } from "./node.js";
 import { defaultTiming, type PostgresEngineOptions } from "./options.js";
 import { PostgresEngine } from "./postgres-engine.js";
 import { Records } from "./records.js";
@@ -58,11 +58,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
     const jobs = await openJobs({ modules, database, schema, instanceId: options.instanceId, timing, log });
     await tuneTables(database, schema, log);
     const lanes = new Lanes({ deadMs: 3 * timing.renewMs, claimMs: timing.claimMs, pollMs, log });
-    const node = createNode(
-      opening,
-      { jobs, lanes },
-      { tell: (told) => signals?.tell(told), transient: () => transient },
-    );
+    const node = createNode(opening, { jobs, lanes }, { signals: () => signals, transient: () => transient });
     const foundOthers: Signals["foundOthers"] = (...found) => signals?.foundOthers(...found);
     const watch = new Watch(node, lanes, options.instanceId, { ...timing, pollMs, foundOthers });
     signals = createSignals(opening, node, { lanes, leases: () => leases, transient: () => transient, watch });
@@ -71,7 +67,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
     });
     const leases: Leases = new Leases({
       ...{ database, holder: options.instanceId, leaseMs: timing.leaseMs, pollMs, log },
-      tellFree: (name) => node.tell({ l: name }),
+      tellFree: (name) => node.others.tell({ l: name }),
     });
     await node.feed.open();
     await lanes.open(database);
@@ -97,24 +93,28 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
 function createNode(
   { options, database }: Opening,
   { jobs, lanes }: { readonly jobs: Jobs; readonly lanes: Lanes },
-  { tell, transient }: { readonly tell: Node["tell"]; readonly transient: () => Transient },
+  { signals, transient }: { readonly signals: () => Signals | undefined; readonly transient: () => Transient },
 ): Node {
   const { instanceId, log, publish, now = Date.now, onBoundary: boundary = () => {} } = options;
+  const others: Others = {
+    tell: (told) => signals()?.tell(told),
+    isHeard: () => signals()?.isListening === true,
+  };
   const events = new EventTable({ instanceId, log });
   return {
-    ...{ database, jobs, events, tell, now, boundary, log },
+    ...{ database, jobs, events, others, now, boundary, log },
     lanes: {
       accepted(work) {
         lanes.accepted(work);
-        tell({ w: [work.queue, work.key, work.id] });
+        others.tell({ w: [work.queue, work.key, work.id] });
       },
       wakeAfter(queue, delayMs) {
         lanes.wakeAfter(queue, delayMs);
-        tell({ q: queue });
+        others.tell({ q: queue });
       },
     },
     work: new WorkTable({ instanceId, jobs }),
-    records: new Records(database, (kind, id) => tell({ r: [kind, id] })),
+    records: new Records(database, (kind, id) => others.tell({ r: [kind, id] })),
     feed: new Feed({
       database,
       table: events,
@@ -123,7 +123,7 @@ function createNode(
       now,
       log,
       tell: (event) => transient().tell(event),
-      tellStored: (sessionKey, seq) => tell({ e: [sessionKey, seq] }),
+      tellStored: (sessionKey, seq) => others.tell({ e: [sessionKey, seq] }),
     }),
     counts: new Counts(),
   };
@@ -154,7 +154,10 @@ function createSignals(
   };
   return new Signals({
     ...{ pg: modules.pg, url, channel, nodeId, sql: database, log, onSignal },
-    onListening: () => parts.watch.soon(),
+    onListening() {
+      parts.lanes.doubt();
+      parts.watch.soon();
+    },
   });
 }
 

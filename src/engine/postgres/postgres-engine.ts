@@ -125,7 +125,7 @@ export class PostgresEngine implements Engine {
   }
 
   async deleteSession(sessionKey: string): Promise<void> {
-    const { database, work, counts, feed, tell } = this.#opened();
+    const { database, work, counts, feed, others } = this.#opened();
     const { lanes } = this.#facts;
     const change = counts.begin();
     let gone: Readonly<Record<string, number>> = {};
@@ -146,7 +146,7 @@ export class PostgresEngine implements Engine {
         });
         feed.deleted(sessionKey, deletion.seq);
         next = deletion.next ?? next;
-        tell({ d: sessionKey, b: next });
+        others.tell({ d: sessionKey, b: next });
         return deletion.gone;
       });
     } finally {

@@ -3,7 +3,8 @@ import { InOrder } from "../../util/async/in-order.js";
 import { deepFreeze } from "../../util/deep-freeze.js";
 import type { Count, Records as RecordView } from "../engine.js";
 import { frozenCopy } from "../frozen-copy.js";
-import type { Database, Sql } from "./sql/database.js";
+import type { Database } from "./sql/database.js";
+import type { Statement } from "./sql/statement.js";
 
 /** A record as it is in its row; without a value it was deleted. */
 export interface RecordRow {
@@ -23,8 +24,8 @@ const putSql = `INSERT INTO @records AS r (kind, id, value) VALUES ($1, $2, $3)
   ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value, ${place}, ${stamp}`;
 const deleteSql = `UPDATE @records r SET value = NULL, ${stamp} WHERE kind = $1 AND id = $2`;
 /** The rows are locked in the order given. */
-const countSql = `INSERT INTO @records AS r (kind, id, value)
-  SELECT kind, id, value FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY d (kind, id, value, n) ORDER BY n
+const countSql = (kinds: string, ids: string, added: string): string => `INSERT INTO @records AS r (kind, id, value)
+  SELECT kind, id, value FROM unnest(${kinds}::text[], ${ids}::text[], ${added}::text[]) WITH ORDINALITY d (kind, id, value, n) ORDER BY n
   ON CONFLICT (kind, id) DO UPDATE SET ${place}, ${stamp}, value = (
     SELECT coalesce(r.value, '{}')::jsonb || jsonb_object_agg(a.key, a.value::numeric
       + CASE WHEN jsonb_typeof(coalesce(r.value, '{}')::jsonb -> a.key) = 'number'
@@ -84,15 +85,15 @@ export class Records {
     );
   }
 
-  /** Adds counts of a session in a transaction. What it gives is to be taken once that is committed. */
-  async count(sql: Sql, sessionKey: string, counts: readonly Count[]): Promise<readonly RecordRow[]> {
-    if (counts.length === 0) return [];
+  /** Makes a statement add counts of a session. What it gives as `counted` is to be taken. */
+  countBy(statement: Statement, sessionKey: string, counts: readonly Count[]): void {
+    if (counts.length === 0) return;
     const all = merged(counts);
-    return await sql.query<RecordRow>(`${countSql} ${returning}`, [
-      all.map(({ kind }) => slotKind(kind, slotOf(sessionKey))),
-      all.map(({ id }) => id),
-      all.map(({ add }) => JSON.stringify(add)),
-    ]);
+    const kinds = statement.value(all.map(({ kind }) => slotKind(kind, slotOf(sessionKey))));
+    const ids = statement.value(all.map(({ id }) => id));
+    const added = statement.value(all.map(({ add }) => JSON.stringify(add)));
+    statement.with("counted", `${countSql(kinds, ids, added)} ${returning}`);
+    statement.result("counted", "(SELECT json_agg(counted) FROM counted)");
   }
 
   /** One statement that changes a record. Gives the row, if there is one now. */

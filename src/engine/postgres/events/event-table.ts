@@ -4,7 +4,8 @@ import type { Logger } from "../../../log.js";
 import { deepFreeze } from "../../../util/deep-freeze.js";
 import { frozenCopy } from "../../frozen-copy.js";
 import { toEvent } from "../../to-event.js";
-import type { Database, Sql, Transaction } from "../sql/database.js";
+import type { CarefulSql, Database, Sql } from "../sql/database.js";
+import type { Statement } from "../sql/statement.js";
 
 /** Events of a session that a transaction has stored. */
 export interface StoredBatch {
@@ -25,53 +26,21 @@ export interface EventRow {
   readonly body: string;
 }
 
+/** The numbers that a session has given, as a statement gives them. */
 interface Numbered {
+  readonly key: string;
   readonly seq: number;
   /** The time of the event before these. */
   readonly before: number;
   readonly deleted: number;
 }
 
+/** What a statement gives that adds events. */
+export interface AddedRow {
+  readonly sessions?: readonly Numbered[] | null;
+}
+
 const columns = "session, seq::float8, id, type, time::float8, dropped::float8, body";
-
-/** The row of the session is locked until the end of the transaction, so that numbers are in the order of the commits. */
-const addSql = `
-  WITH s AS (
-    INSERT INTO @sessions AS s (key, seq, time, xid)
-    VALUES ($1, $2::bigint + $3::int, $4, pg_current_xact_id())
-    ON CONFLICT (key) DO UPDATE SET seq = greatest(s.seq, $2::bigint) + $3::int,
-      time = greatest(s.time, excluded.time), before = s.time, xid = pg_current_xact_id()
-    RETURNING seq, before, deleted
-  ), e AS (
-    INSERT INTO @events (session, seq, id, type, time, dropped, body, xid)
-    SELECT $1, s.seq - $3::int + d.n, d.id, d.type, greatest(s.before, max(d.time) OVER (ORDER BY d.n)),
-      CASE WHEN s.deleted > 0 AND s.seq - $3::int + d.n = s.deleted + 1 THEN s.deleted END, d.body, pg_current_xact_id()
-    FROM s, unnest($5::text[], $6::text[], $7::text[], $8::bigint[]) WITH ORDINALITY AS d (id, type, body, time, n)
-  )
-  SELECT s.seq::float8, s.before::float8, s.deleted::float8 FROM s
-`;
-
-/** The same for several sessions at once. */
-const addManySql = `
-  WITH s AS (
-    INSERT INTO @sessions AS s (key, seq, time, xid)
-    SELECT g.key, g.count, g.time, pg_current_xact_id() FROM unnest($1::text[], $2::bigint[], $3::bigint[]) g (key, count, time)
-    ORDER BY g.key
-    ON CONFLICT (key) DO UPDATE SET seq = s.seq + excluded.seq, time = greatest(s.time, excluded.time),
-      before = s.time, xid = pg_current_xact_id()
-    RETURNING key, seq, before, deleted
-  ), d AS (
-    SELECT *, count(*) OVER (PARTITION BY key) AS many, row_number() OVER (PARTITION BY key ORDER BY n) AS place
-    FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[]) WITH ORDINALITY d (key, id, type, body, time, n)
-  ), e AS (
-    INSERT INTO @events (session, seq, id, type, time, dropped, body, xid)
-    SELECT key, s.seq - d.many + d.place, d.id, d.type,
-      greatest(s.before, max(d.time) OVER (PARTITION BY key ORDER BY d.n)),
-      CASE WHEN s.deleted > 0 AND s.seq - d.many + d.place = s.deleted + 1 THEN s.deleted END, d.body, pg_current_xact_id()
-    FROM d JOIN s USING (key)
-  )
-  SELECT s.key, s.seq::float8, s.before::float8, s.deleted::float8 FROM s
-`;
 
 /** Events for one session. */
 export interface Addition {
@@ -87,6 +56,13 @@ export interface AddOptions {
   readonly timeOf: TimeOf;
 }
 
+/** Where the next event of a session goes. */
+interface Next {
+  seq: number;
+  time: number;
+  readonly deleted: number;
+}
+
 /** The logs of the sessions. */
 export class EventTable {
   readonly #parts: { readonly instanceId: string; readonly log: Logger };
@@ -95,53 +71,45 @@ export class EventTable {
     this.#parts = parts;
   }
 
-  /** @throws {TypeError} for an event that is never stored, before anything is written */
-  async add(
-    sql: Sql & { readonly isCareful?: boolean },
-    sessionKey: string,
-    drafts: readonly EventDraft[],
-    options: AddOptions,
-  ): Promise<StoredBatch> {
-    for (const draft of drafts) assertStored(draft);
-    if (sql.isCareful === true) return await this.#addNew(sql, sessionKey, drafts, options);
-    const added = await this.#insert(sql, sessionKey, drafts, options);
-    return { events: added, added };
-  }
-
-  /** Adds to several sessions, in the order given. One batch for each addition. */
-  async addMany(tx: Transaction, additions: readonly Addition[], timeOf: TimeOf): Promise<readonly StoredBatch[]> {
-    if (tx.isCareful) {
-      const batches: StoredBatch[] = [];
-      for (const { sessionKey, drafts } of additions) batches.push(await this.add(tx, sessionKey, drafts, { timeOf }));
-      return batches;
+  /**
+   * Makes a statement add events to sessions, in the order given. Gives how its result is read: one batch for each addition.
+   *
+   * @throws {TypeError} for an event that is never stored, before anything is written
+   */
+  async addTo(
+    statement: Statement,
+    sql: CarefulSql,
+    additions: readonly Addition[],
+    { afterSeq = 0, timeOf }: AddOptions,
+  ): Promise<(row: AddedRow | undefined) => readonly StoredBatch[]> {
+    for (const { drafts } of additions) for (const draft of drafts) assertStored(draft);
+    const readers: ((next: ReadonlyMap<string, Next>) => StoredBatch)[] = [];
+    const all: { readonly key: string; readonly draft: EventDraft; readonly time: number }[] = [];
+    const counts = new Map<string, { count: number; time: number }>();
+    for (const { sessionKey: key, drafts } of additions) {
+      const { fresh, known } = await this.#lookAt(sql, key, drafts, counts.has(key));
+      const added = fresh.map((draft) => ({ key, draft, time: Math.round(timeOf(key, draft)) }));
+      all.push(...added);
+      const before = counts.get(key) ?? { count: 0, time: 0 };
+      const time = Math.max(before.time, ...added.map((one) => one.time));
+      if (added.length > 0) counts.set(key, { count: before.count + added.length, time });
+      readers.push((next) => {
+        const events = added.flatMap(({ draft, time }) => this.#next(key, draft, next.get(key), time));
+        const byId = new Map([...known, ...events.map((event) => [event.event_id, event] as const)]);
+        return { events: drafts.flatMap(({ event_id: id }) => byId.get(id) ?? []), added: events };
+      });
     }
-    const all = additions.flatMap(({ sessionKey, drafts }) => drafts.map((draft) => ({ sessionKey, draft })));
-    if (all.length === 0) return additions.map(() => ({ events: [], added: [] }));
-    for (const { draft } of all) assertStored(draft);
-    const counts = new Map<string, number>();
-    for (const { sessionKey } of all) counts.set(sessionKey, (counts.get(sessionKey) ?? 0) + 1);
-    const times = all.map(({ sessionKey, draft }) => Math.round(timeOf(sessionKey, draft)));
-    const newest = (key: string): number => Math.max(...times.filter((_, index) => all[index]?.sessionKey === key));
-    const { instanceId } = this.#parts;
-    const rows = await tx.query<Numbered & { readonly key: string }>(addManySql, [
-      ...[[...counts.keys()], [...counts.values()], [...counts.keys()].map(newest)],
-      ...[all.map(({ sessionKey }) => sessionKey), all.map(({ draft }) => draft.event_id)],
-      ...[all.map(({ draft }) => draft.type), all.map(({ draft }) => bodyOf(draft, instanceId))],
-      times,
-    ]);
-    const next = new Map(
-      rows.map(({ key, seq, before, deleted }) => [key, { seq: seq - (counts.get(key) ?? 0), time: before, deleted }]),
-    );
-    const placed = all.map(({ sessionKey, draft }, index): StoredEvent[] => {
-      const at = next.get(sessionKey);
-      return at === undefined ? [] : [this.#next(sessionKey, draft, at, times[index] ?? 0)];
-    });
-    let taken = 0;
-    return additions.map(({ drafts }) => {
-      const added = placed.slice(taken, taken + drafts.length).flat();
-      taken += drafts.length;
-      return { events: added, added };
-    });
+    if (all.length > 0) this.#insertBy(statement, all, counts, afterSeq);
+    return (row) => {
+      const rows = row?.sessions ?? [];
+      const next = new Map(
+        rows.map(({ key, seq, before, deleted }) => [
+          key,
+          { seq: seq - (counts.get(key)?.count ?? 0), time: before, deleted },
+        ]),
+      );
+      return readers.map((read) => read(next));
+    };
   }
 
   async read(
@@ -161,14 +129,15 @@ export class EventTable {
     return row?.seq ?? 0;
   }
 
-  /** Adds what is not known by its id; the others give the event that is there. */
-  async #addNew(
-    sql: Sql,
+  /** What of it is not known by its id, and the events that are there of the rest. `isLater`: of a session that was asked for before. */
+  async #lookAt(
+    sql: CarefulSql,
     sessionKey: string,
     drafts: readonly EventDraft[],
-    options: AddOptions,
-  ): Promise<StoredBatch> {
-    await sql.query("SELECT 1 FROM @sessions WHERE key = $1 FOR UPDATE", [sessionKey]);
+    isLater: boolean,
+  ): Promise<{ readonly fresh: readonly EventDraft[]; readonly known: ReadonlyMap<string, StoredEvent> }> {
+    if (!sql.isCareful || drafts.length === 0) return { fresh: drafts, known: new Map() };
+    if (!isLater) await sql.query("SELECT 1 FROM @sessions WHERE key = $1 FOR UPDATE", [sessionKey]);
     const rows = await sql.query<EventRow>(
       `SELECT ${columns} FROM @events WHERE session = $1 AND id = ANY ($2::text[])`,
       [sessionKey, drafts.map(({ event_id: id }) => id)],
@@ -177,9 +146,7 @@ export class EventTable {
     const fresh = new Map(drafts.flatMap((draft) => (known.has(draft.event_id) ? [] : [[draft.event_id, draft]])));
     for (const draft of drafts)
       this.#compare(sessionKey, draft, known.get(draft.event_id) ?? fresh.get(draft.event_id));
-    const added = fresh.size === 0 ? [] : await this.#insert(sql, sessionKey, [...fresh.values()], options);
-    for (const event of added) known.set(event.event_id, event);
-    return { events: drafts.flatMap(({ event_id: id }) => known.get(id) ?? []), added };
+    return { fresh: [...fresh.values()], known };
   }
 
   #compare(sessionKey: string, draft: EventDraft, there: EventDraft | StoredEvent | undefined): void {
@@ -192,37 +159,53 @@ export class EventTable {
     );
   }
 
-  async #insert(
-    sql: Sql,
-    sessionKey: string,
-    drafts: readonly EventDraft[],
-    { afterSeq = 0, timeOf }: AddOptions,
-  ): Promise<readonly StoredEvent[]> {
-    const { instanceId } = this.#parts;
-    const times = drafts.map((draft) => Math.round(timeOf(sessionKey, draft)));
-    const [row] = await sql.query<Numbered>(addSql, [
-      ...[sessionKey, afterSeq, drafts.length, Math.max(...times)],
-      ...[drafts.map(({ event_id: id }) => id), drafts.map(({ type }) => type)],
-      drafts.map((draft) => bodyOf(draft, instanceId)),
-      times,
-    ]);
-    if (row === undefined) throw new Error(`${sessionKey}: events were not stored`);
-    const at = { seq: row.seq - drafts.length, time: row.before, deleted: row.deleted };
-    return drafts.map((draft, index) => this.#next(sessionKey, draft, at, times[index] ?? 0));
+  /** The row of a session is locked until the end of the transaction, so that numbers are in the order of the commits. */
+  #insertBy(
+    statement: Statement,
+    all: readonly { readonly key: string; readonly draft: EventDraft; readonly time: number }[],
+    counts: ReadonlyMap<string, { readonly count: number; readonly time: number }>,
+    afterSeq: number,
+  ): void {
+    const value = statement.value.bind(statement);
+    const groups = [...counts.values()];
+    const after = `${value(afterSeq)}::bigint`;
+    statement.with(
+      "s",
+      `INSERT INTO @sessions AS s (key, seq, time, xid)
+       SELECT g.key, ${after} + g.count, g.time, pg_current_xact_id()
+       FROM unnest(${value([...counts.keys()])}::text[], ${value(groups.map(({ count }) => count))}::bigint[],
+         ${value(groups.map(({ time }) => time))}::bigint[]) g (key, count, time) ORDER BY g.key
+       ON CONFLICT (key) DO UPDATE SET seq = greatest(s.seq, ${after}) + excluded.seq - ${after},
+         time = greatest(s.time, excluded.time), before = s.time, xid = pg_current_xact_id()
+       RETURNING key, seq, before, deleted`,
+    );
+    statement.with(
+      "n",
+      `SELECT *, row_number() OVER same - count(*) OVER (PARTITION BY key) AS place, max(time) OVER same AS newest
+       FROM unnest(${value(all.map(({ key }) => key))}::text[], ${value(all.map(({ draft }) => draft.event_id))}::text[],
+         ${value(all.map(({ draft }) => draft.type))}::text[],
+         ${value(all.map(({ draft }) => bodyOf(draft, this.#parts.instanceId)))}::text[],
+         ${value(all.map(({ time }) => time))}::bigint[]) WITH ORDINALITY n (key, id, type, body, time, n)
+       WINDOW same AS (PARTITION BY key ORDER BY n)`,
+    );
+    statement.with(
+      "e",
+      `INSERT INTO @events (session, seq, id, type, time, dropped, body, xid)
+       SELECT key, s.seq + n.place, n.id, n.type, greatest(s.before, n.newest),
+         CASE WHEN s.deleted > 0 AND s.seq + n.place = s.deleted + 1 THEN s.deleted END, n.body, pg_current_xact_id()
+       FROM n JOIN s USING (key)`,
+    );
+    statement.result("sessions", "(SELECT json_agg(s) FROM s)");
   }
 
   /** The next event of a session, as the statement has stored it. */
-  #next(
-    sessionKey: string,
-    draft: EventDraft,
-    at: { seq: number; time: number; readonly deleted: number },
-    time: number,
-  ): StoredEvent {
+  #next(sessionKey: string, draft: EventDraft, at: Next | undefined, time: number): readonly StoredEvent[] {
+    if (at === undefined) return [];
     at.seq += 1;
     at.time = Math.max(at.time, time);
     const dropped = at.deleted > 0 && at.seq === at.deleted + 1 ? at.deleted : undefined;
     const { instanceId } = this.#parts;
-    return toEvent(draft, { sessionKey, seq: at.seq, time: at.time, instanceId, dropped });
+    return [toEvent(draft, { sessionKey, seq: at.seq, time: at.time, instanceId, dropped })];
   }
 }
 

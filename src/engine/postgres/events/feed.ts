@@ -16,6 +16,8 @@ interface Session {
   told: number;
   /** The same for what this node has deleted and is about to announce. */
   own: number;
+  /** What this node has stored and not published yet. */
+  readonly ahead: Map<number, StoredEvent>;
 }
 
 /** What is told about a deletion of which only the outcome was seen. */
@@ -75,14 +77,24 @@ export class Feed {
     this.#session(sessionKey).time = this.timeOf(sessionKey, {});
   }
 
+  /** This node has stored these events, which `stored` will publish: a step that comes before knows them. */
+  arrived(sessionKey: string, added: readonly StoredEvent[]): void {
+    const { ahead } = this.#session(sessionKey);
+    for (const event of added) ahead.set(event.seq, event);
+  }
+
   /** Publishes what this node has stored, and whatever others have stored before it. Within a step of the session. */
   async stored(sessionKey: string, added: readonly StoredEvent[]): Promise<void> {
     const [first, last = first] = [added.at(0), added.at(-1)];
     if (first === undefined || last === undefined) return;
     this.#options.tellStored(sessionKey, last.seq);
+    this.arrived(sessionKey, added);
     const session = await this.#known(sessionKey, first.seq);
-    if (session.published !== first.seq - 1) return await this.#catchUp(sessionKey);
-    for (const event of added) this.#emit(session, event);
+    for (let next = session.ahead.get(nextOf(session)); next !== undefined; next = session.ahead.get(nextOf(session)))
+      this.#emit(session, next);
+    if (nextOf(session) <= last.seq) await this.#catchUp(sessionKey);
+    // What was deleted meanwhile stays unpublished.
+    for (const { seq } of added) session.ahead.delete(seq);
   }
 
   /** This node has deleted what the session had up to this number. Within a step of the session. */
@@ -100,7 +112,7 @@ export class Feed {
     if (!isGone && published !== undefined && published >= seq) return;
     const look = async (): Promise<void> => {
       if (isGone) this.#tellDeleted(sessionKey, session, deleted);
-      await this.#catchUp(sessionKey);
+      if (isGone || nextOf(session) <= seq) await this.#catchUp(sessionKey);
     };
     void this.inOrder(sessionKey, look).catch((error: unknown) => {
       // The next look at the database finds them as well.
@@ -160,7 +172,7 @@ export class Feed {
   #session(sessionKey: string): Session {
     let session = this.#sessions.get(sessionKey);
     if (session === undefined) {
-      session = { published: undefined, time: 0, told: 0, own: 0 };
+      session = { published: undefined, time: 0, told: 0, own: 0, ahead: new Map() };
       this.#sessions.set(sessionKey, session);
     }
     return session;
@@ -220,6 +232,7 @@ export class Feed {
     const isNewLife = dropped > 0 && dropped === event.seq - 1 && (session.published ?? 0) > 0;
     if (isNewLife) this.#tellDeleted(event.session_key, session, dropped);
     session.published = event.seq;
+    session.ahead.delete(event.seq);
     session.time = Math.max(session.time, Date.parse(event.timestamp));
     this.#publish(event);
   }
@@ -231,6 +244,10 @@ export class Feed {
       this.#options.log.error("publishing an event failed; it is stored all the same", { type: event.type, error });
     }
   }
+}
+
+function nextOf({ published = 0 }: Session): number {
+  return published + 1;
 }
 
 /** False: it was told before. */

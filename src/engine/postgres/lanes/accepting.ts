@@ -2,10 +2,12 @@ import { EngineError } from "../../../errors.js";
 import type { EventDraft, StoredEvent } from "../../../events/event.js";
 import { Admission } from "../../admission.js";
 import type { Acceptance, AcceptOptions, Cursor, StoredWork, Work } from "../../engine.js";
+import type { AddedRow } from "../events/event-table.js";
 import type { Node } from "../node.js";
-import type { Database, Transaction } from "../sql/database.js";
+import type { Database } from "../sql/database.js";
 import { isBadValue } from "../sql/faults.js";
-import { bytesOf, idsOf, type Room } from "./work-table.js";
+import { Statement } from "../sql/statement.js";
+import { addedOf, bytesOf, idsOf, type Room, type WorkResult } from "./work-table.js";
 
 /** So many go into one transaction. */
 const mostTogether = 50;
@@ -69,7 +71,10 @@ export class Accepting {
     const { database, work: table } = this.#node;
     return await database.transaction(async (tx) => {
       if (!(await table.remember(tx, work))) return false;
-      if (cursor !== undefined) await moveCursor(tx, cursor);
+      if (cursor === undefined) return true;
+      const statement = new Statement();
+      moveCursors(statement, [cursor]);
+      await statement.run(tx);
       return true;
     });
   }
@@ -108,7 +113,7 @@ export class Accepting {
   }
 
   async #transaction(database: Database, some: readonly Waiting[]): Promise<readonly Outcome[]> {
-    const { work: table, now, boundary } = this.#node;
+    const { work: table, events, feed, now, boundary } = this.#node;
     return await database.transaction(async (tx) => {
       const acceptedAt = now();
       const chosen = this.#choose(
@@ -119,21 +124,23 @@ export class Accepting {
         ),
       );
       const taken = some.filter((_, index) => isTaken(chosen[index]));
-      const added = await table.add(
-        tx,
-        taken.map(({ work }) => work),
-        acceptedAt,
-      );
-      // Another node has accepted the same a moment ago: the next try sees that.
-      if (added.length < taken.length) throw Object.assign(new Error("accepted elsewhere"), { code: "40001" });
-      for (const { options } of taken) if (options.cursor !== undefined) await moveCursor(tx, options.cursor);
+      const statement = new Statement();
       const additions = some.map(({ work: { sessionKey } }, index) => ({
         sessionKey,
         drafts: draftsOf(chosen[index]),
       }));
-      const batches = await this.#node.events.addMany(tx, additions, (key, draft) =>
-        this.#node.feed.timeOf(key, draft),
+      const read = await events.addTo(statement, tx, additions, { timeOf: feed.timeOf.bind(feed) });
+      const works = taken.map(({ work }) => work);
+      table.addTo(statement, works, acceptedAt);
+      moveCursors(
+        statement,
+        taken.flatMap(({ options: { cursor } }) => cursor ?? []),
       );
+      const result = (await statement.run<AddedRow & WorkResult>(tx)) ?? {};
+      // Another node has accepted the same a moment ago: the next try sees that.
+      if (addedOf(works, result).length < works.length)
+        throw Object.assign(new Error("accepted elsewhere"), { code: "40001" });
+      const batches = read(result);
       const outcomes = some.map(({ work }, index): Outcome => {
         const choice = chosen[index] ?? "duplicate";
         if (!isTaken(choice)) return choice;
@@ -184,6 +191,7 @@ export class Accepting {
     }
     const { feed, lanes, log } = this.#node;
     const { events, stored } = outcome;
+    feed.arrived(work.sessionKey, events);
     const told = feed.inOrder(work.sessionKey, () => feed.stored(work.sessionKey, events));
     void told
       .catch((error: unknown) => log.debug("events of an accepted message are published later", { error }))
@@ -194,10 +202,15 @@ export class Accepting {
   }
 }
 
-export async function moveCursor(tx: Transaction, { name, value }: Cursor): Promise<void> {
-  await tx.query(
-    "INSERT INTO @cursors (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-    [name, value],
+/** The last one of each name counts. */
+function moveCursors(statement: Statement, cursors: readonly Cursor[]): void {
+  const newest = new Map(cursors.map(({ name, value }) => [name, value]));
+  if (newest.size === 0) return;
+  const [names, values] = [statement.value([...newest.keys()]), statement.value([...newest.values()])];
+  statement.with(
+    "cursors",
+    `INSERT INTO @cursors (name, value) SELECT * FROM unnest(${names}::text[], ${values}::text[]) ORDER BY 1
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
   );
 }
 

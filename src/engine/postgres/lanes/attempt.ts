@@ -23,6 +23,8 @@ export interface Attempt {
   readonly abort: LinkedAbort;
   readonly isExhausted: boolean;
   readonly past: Past;
+  /** Other work of its lane may wait: some was there at the begin, or came since then. */
+  mayHaveOthers: boolean;
   /** Called with new work of its lane. */
   readonly listeners: Set<(work: StoredWork) => void>;
   /** Acknowledged, given back or fenced: it can store nothing more. */

@@ -10,16 +10,24 @@ import type {
   Work,
 } from "../../engine.js";
 import type { Slot } from "../../slot.js";
-import type { StoredBatch } from "../events/event-table.js";
+import type { AddedRow } from "../events/event-table.js";
 import type { Node } from "../node.js";
-import type { Sql, Transaction } from "../sql/database.js";
+import type { RecordRow } from "../records.js";
+import type { CarefulSql, Transaction } from "../sql/database.js";
+import { Statement } from "../sql/statement.js";
 import { type Attempt, assertCurrent, endAttempt, fence } from "./attempt.js";
-import { type Change, toStoredWork } from "./work-table.js";
+import { addedOf, type Change, toStoredWork, type WorkResult } from "./work-table.js";
+
+type Result = AddedRow & WorkResult & { readonly counted?: readonly RecordRow[] | null };
 
 interface Storing extends Partial<Commit> {
   readonly afterSeq?: number | undefined;
-  /** What else is in the transaction; gives how many pieces of work it has taken away. */
-  readonly also?: (tx: Transaction) => Promise<Change>;
+  /** What else the statement does, behind the events and before the rest. */
+  readonly also?: (statement: Statement) => void;
+  /** What is done after it in one transaction with it. */
+  readonly next?: (tx: Transaction) => Promise<void>;
+  /** Called once it is stored, before anybody sees it. Gives what has changed beside the new work. */
+  readonly stored?: (result: Result) => Change;
 }
 
 /** What a handler gets for one attempt. */
@@ -62,11 +70,8 @@ export class LaneDelivery implements Delivery<QueueName> {
     assertCurrent(this.#attempt);
     const stored = await this.#store({
       ...{ events, emit, counts, afterSeq },
-      also: async (tx) => {
-        await jobs.assertHeld(tx, queue, claim);
-        this.#node.boundary("append:after-write");
-        return {};
-      },
+      also: (statement) => jobs.requireHeld(statement, queue, claim),
+      stored: () => wasAppended(this.#node),
     });
     if (emit.length > 0) this.#node.boundary("append:after-sync");
     return stored;
@@ -116,8 +121,7 @@ export class LaneDelivery implements Delivery<QueueName> {
   }
 
   async commit(commit: Commit): Promise<readonly StoredEvent[]> {
-    const claimed = [...this.#attempt.claimed.values()];
-    return await this.#finish(commit, "commit", claimed, async () => ({}));
+    return await this.#finish(commit, "commit", [...this.#attempt.claimed.values()]);
   }
 
   async retry({ reason, delayMs, events = [] }: Parameters<Delivery["retry"]>[0]): Promise<void> {
@@ -133,14 +137,9 @@ export class LaneDelivery implements Delivery<QueueName> {
 
   async bury({ reason, ...commit }: Parameters<Delivery["bury"]>[0]): Promise<readonly StoredEvent[]> {
     const { now } = this.#node;
-    return await this.#finish(commit, "bury", [], async (tx) => {
-      await tx.query(
-        `INSERT INTO @dead (id, queue, key, session, dedup, body, accepted_at, attempts, reason, buried_at)
-         SELECT id, queue, key, session, dedup, body, accepted_at, attempts, $2, $3 FROM @work WHERE job = $1`,
-        [this.#attempt.claim.id, reason, Math.round(now())],
-      );
-      return { dead: 1 };
-    });
+    return await this.#finish(commit, "bury", [], (statement) =>
+      this.#node.work.buryBy(statement, this.#attempt.claim.id, { reason, at: now() }),
+    );
   }
 
   /** Gives the work back without counting the attempt, to run again after a while. */
@@ -158,26 +157,25 @@ export class LaneDelivery implements Delivery<QueueName> {
     commit: Commit,
     how: "commit" | "bury",
     claimed: readonly string[],
-    also: (tx: Transaction) => Promise<Change>,
+    also: (statement: Statement) => void = () => {},
   ): Promise<readonly StoredEvent[]> {
     const { jobs, work: table, lanes, boundary } = this.#node;
     const { queue, claim, work } = this.#attempt;
-    let hasNext = false;
     assertCurrent(this.#attempt);
     boundary(`${how}:before-write`, queue);
-    const ended = this.#storeAndEnd({
+    const events = await this.#storeAndEnd({
       ...commit,
-      also: async (tx) => {
-        await jobs.finish(tx, queue, claim, claimed);
-        const change = await also(tx);
-        const removed = await table.remove(tx, work, [claim.id, ...claimed]);
+      also(statement) {
+        jobs.requireHeld(statement, queue, claim, { claimed });
+        also(statement);
+        table.removeBy(statement, work, [claim.id, ...claimed]);
+      },
+      stored({ gone = 0, hasNext }) {
         boundary(`${how}:after-write`, queue);
-        hasNext = removed.hasNext;
-        return { ...change, [queue]: -removed.count };
+        if (hasNext === true) lanes.wakeAfter(queue, 0);
+        return { [queue]: -gone, ...(how === "bury" ? { dead: 1 } : {}) };
       },
     });
-    const events = await ended;
-    if (hasNext) lanes.wakeAfter(queue, 0);
     boundary(`${how}:after-sync`, queue);
     return events;
   }
@@ -190,10 +188,9 @@ export class LaneDelivery implements Delivery<QueueName> {
     const { queue, claim } = this.#attempt;
     await this.#storeAndEnd({
       events,
-      also: async (tx) => {
+      async next(tx) {
         await jobs.giveBack(tx, queue, claim, how.delayMs);
         await table.end(tx, claim.id, how);
-        return {};
       },
     });
     lanes.wakeAfter(queue, how.delayMs);
@@ -217,10 +214,9 @@ export class LaneDelivery implements Delivery<QueueName> {
     }
   }
 
-  async #store({ events = [], emit = [], counts, afterSeq, also }: Storing): Promise<readonly StoredEvent[]> {
-    const options = { events, emit, counts, afterSeq, also };
+  async #store(storing: Storing): Promise<readonly StoredEvent[]> {
     try {
-      return await store(this.#node, this.work.sessionKey, options);
+      return await store(this.#node, this.work.sessionKey, storing);
     } catch (error) {
       if (isFenced(error)) fence(this.#attempt, "another one has its work, or it is done");
       throw error;
@@ -229,9 +225,10 @@ export class LaneDelivery implements Delivery<QueueName> {
 
   /** The lane's other work. */
   async #free() {
-    const { database, work: table } = this.#node;
+    const { database, work: table, others } = this.#node;
     assertCurrent(this.#attempt);
-    const { claim, claimed, queue } = this.#attempt;
+    const { claim, claimed, queue, mayHaveOthers } = this.#attempt;
+    if (!mayHaveOthers && others.isHeard()) return [];
     const rows = await table.lane(database, queue, this.work.key);
     return rows.filter(({ job, id }) => job !== claim.id && !claimed.has(id));
   }
@@ -259,53 +256,67 @@ export async function giveBack(
   lanes.wakeAfter(attempt.queue, delayMs);
 }
 
-/** Adds events and what goes with them to a session in one transaction, and resolves once they are published. */
-export async function store(
-  node: Node,
-  sessionKey: string,
-  { events = [], emit = [], counts = [], afterSeq, also }: Storing,
-): Promise<readonly StoredEvent[]> {
-  const { database, feed, lanes, work: table, now, counts: shown, records } = node;
+/** Adds events and what goes with them to a session, all or nothing, and resolves once they are published. */
+async function store(node: Node, sessionKey: string, storing: Storing): Promise<readonly StoredEvent[]> {
+  const { emit = [], next, stored } = storing;
+  const { database, feed, lanes, now, counts: shown, records } = node;
   return await feed.inOrder(sessionKey, async () => {
     const change = shown.begin();
     let changed: Change = {};
     try {
-      const acceptedAt = now();
-      const stored = await database.transaction(async (tx) => {
-        const batch = await addEvents(node, tx, sessionKey, events, afterSeq);
-        const ended = (await also?.(tx)) ?? {};
-        const added = await table.add(tx, emit, acceptedAt);
-        const rows = batch.added.length === 0 ? [] : await records.count(tx, sessionKey, counts);
-        return { batch, ended, added, rows };
-      });
-      changed = sumOf(stored.ended, stored.added);
-      records.take(stored.rows);
-      await feed.stored(sessionKey, stored.batch.added);
-      for (const work of stored.added) lanes.accepted({ ...work, acceptedAt, attempts: 0 });
-      return stored.batch.events;
+      const acceptedAt = emit.length === 0 ? 0 : now();
+      const write = (sql: CarefulSql) => writeOnce(node, sql, sessionKey, { ...storing, acceptedAt });
+      const { batch, result } =
+        next === undefined
+          ? await database.one(write)
+          : await database.transaction(async (tx) => {
+              const written = await write(tx);
+              await next(tx);
+              return written;
+            });
+      const added = addedOf(emit, result);
+      changed = sumOf(stored?.(result) ?? {}, added);
+      records.take(result.counted ?? []);
+      await feed.stored(sessionKey, batch.added);
+      for (const work of added) lanes.accepted({ ...work, acceptedAt, attempts: 0 });
+      return batch.events;
     } finally {
       change.end(changed);
     }
   });
 }
 
-/** Events alone are one statement, which is a transaction by itself. */
+async function writeOnce(
+  { events: log, feed, work, records }: Node,
+  sql: CarefulSql,
+  sessionKey: string,
+  { events = [], emit = [], counts = [], afterSeq, also, acceptedAt }: Storing & { readonly acceptedAt: number },
+) {
+  const statement = new Statement();
+  const timeOf = feed.timeOf.bind(feed);
+  const read = await log.addTo(statement, sql, [{ sessionKey, drafts: events }], { afterSeq, timeOf });
+  const isNew = !statement.isEmpty;
+  also?.(statement);
+  work.addTo(statement, emit, acceptedAt);
+  if (isNew) records.countBy(statement, sessionKey, counts);
+  const result = (await statement.run<Result>(sql)) ?? {};
+  const [batch = { events: [], added: [] }] = read(result);
+  return { batch, result };
+}
+
 export async function append(
   node: Node,
   sessionKey: string,
   events: readonly EventDraft[],
   { afterSeq, counts = [] }: AppendOptions,
 ): Promise<readonly StoredEvent[]> {
-  const { database, feed } = node;
   if (events.length === 0) return [];
-  if (counts.length > 0) return await store(node, sessionKey, { events, counts, afterSeq });
-  const batch = await feed.inOrder(sessionKey, async () => {
-    const added = await database.one((sql) => addEvents(node, sql, sessionKey, events, afterSeq));
-    node.boundary("append:after-write");
-    await feed.stored(sessionKey, added.added);
-    return added;
-  });
-  return batch.events;
+  return await store(node, sessionKey, { events, counts, afterSeq, stored: () => wasAppended(node) });
+}
+
+function wasAppended({ boundary }: Node): Change {
+  boundary("append:after-write");
+  return {};
 }
 
 /** Publishes an event that is never stored, here and on the other nodes. */
@@ -313,17 +324,6 @@ export async function announce(node: Node, sessionKey: string, event: EventDraft
   const { feed } = node;
   feed.stamp(sessionKey);
   await feed.inOrder(sessionKey, () => feed.unstored(sessionKey, event));
-}
-
-async function addEvents(
-  { events: log, feed }: Node,
-  sql: Sql & { readonly isCareful?: boolean },
-  sessionKey: string,
-  events: readonly EventDraft[],
-  afterSeq: number | undefined,
-): Promise<StoredBatch> {
-  if (events.length === 0) return { events: [], added: [] };
-  return await log.add(sql, sessionKey, events, { afterSeq, timeOf: (key, draft) => feed.timeOf(key, draft) });
 }
 
 function sumOf(ended: Change, added: readonly Work[]): Change {

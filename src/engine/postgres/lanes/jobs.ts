@@ -1,13 +1,17 @@
+import { randomUUID } from "node:crypto";
 import { EngineError } from "../../../errors.js";
 import type { QueueName } from "../../engine.js";
-import type { Boss, JobAttempt } from "../modules.js";
+import type { Boss, BossDb, JobAttempt } from "../modules.js";
 import type { Transaction } from "../sql/database.js";
 import { type GuardedDb, NotNow } from "../sql/guarded-db.js";
+import type { Statement } from "../sql/statement.js";
 
 export const queueNames: readonly QueueName[] = ["inbound", "outbound"];
 
 /** pg-boss never gives a job up by itself: a lane would stop behind it. */
 const retryLimit = 2_000_000_000;
+/** How the statement of pg-boss that adds jobs names them. */
+const jobsParameter = "$1::text::json";
 const yearSeconds = 365 * 24 * 60 * 60;
 /** What pg-boss takes at least. */
 const leastHeartbeatSeconds = 10;
@@ -17,6 +21,10 @@ export class Jobs {
   readonly #boss: Boss;
   readonly #supervisor: Boss;
   readonly #guard: GuardedDb;
+  /** What pg-boss would run to add jobs. */
+  readonly #inserts = new Map<QueueName, string>();
+  /** The same to claim so many. */
+  readonly #claims = new Map<string, string>();
 
   /** `supervisor` is on `guard`. */
   constructor(boss: Boss, supervisor: Boss, guard: GuardedDb) {
@@ -41,37 +49,58 @@ export class Jobs {
     for (const name of queueNames)
       if ((await this.#boss.getQueue(name)) === null)
         await this.#boss.createQueue(name, { ...options, policy: "key_strict_fifo" });
+    const any = { id: randomUUID(), singletonKey: "none", priority: 0 };
+    for (const name of queueNames) {
+      const text = await textOf((db) => this.#boss.insert(name, [any], { db }));
+      if (text.split(jobsParameter).length !== 2) throw unknownBoss();
+      this.#inserts.set(name, text);
+    }
   }
 
-  async add(
-    tx: Transaction,
+  /** Makes a statement add jobs: `rows` gives their id, "singletonKey" and priority. */
+  addTo(statement: Statement, queue: QueueName, rows: string): void {
+    const text = this.#inserts.get(queue);
+    if (text === undefined) throw new Error(`The queue ${queue} is not open`);
+    statement.with(`${queue}_rows`, rows);
+    const json = `(SELECT coalesce(json_agg(r), '[]') FROM ${queue}_rows r)`;
+    statement.with(
+      `${queue}_jobs`,
+      text.replace(jobsParameter, () => json),
+    );
+  }
+
+  /** Makes a statement do nothing unless this attempt has the job until its end. With `isDone` the job is deleted, and `claimed` with it. */
+  requireHeld(
+    statement: Statement,
     queue: QueueName,
-    jobs: readonly { readonly job: string; readonly key: string; readonly position: number }[],
-  ): Promise<void> {
-    const rows = jobs.map(({ job, key, position }) => ({ id: job, singletonKey: key, priority: priorityOf(position) }));
-    await this.#boss.insert(queue, rows, { db: tx.db });
+    { id, retryCount }: JobAttempt,
+    done?: { readonly claimed: readonly string[] },
+  ): void {
+    const name = `${statement.value(queue)}::text`;
+    const held = `FROM @job_common WHERE name = ${name} AND id = ${statement.value(id)}::uuid AND state = 'active'
+      AND retry_count = ${statement.value(retryCount)}::int`;
+    statement.with("held", done === undefined ? `SELECT 1 ${held} FOR SHARE` : `DELETE ${held} RETURNING 1`);
+    statement.require("held");
+    if (done !== undefined && done.claimed.length > 0)
+      statement.with(
+        "taken_along",
+        `DELETE FROM @job_common WHERE name = ${name} AND id = ANY (${statement.value(done.claimed)}::uuid[])`,
+      );
   }
 
-  /** Claims the heads of free lanes, those first that became heads first. */
-  async claim(queue: QueueName, most: number): Promise<readonly JobAttempt[]> {
-    const jobs = await this.#boss.fetch(queue, { batchSize: most, includeMetadata: true });
-    return jobs.toSorted((a, b) => b.priority - a.priority).map(({ id, retryCount }) => ({ id, retryCount }));
+  /** The statement that claims the heads of free lanes: it gives their id, "retryCount" and priority. Who became a head first has the highest. */
+  async claimSql(queue: QueueName, most: number): Promise<string> {
+    const name = `${queue} ${most}`;
+    const known = this.#claims.get(name);
+    if (known !== undefined) return known;
+    const text = await textOf((db) => this.#boss.fetch(queue, { batchSize: most, includeMetadata: true, db }));
+    this.#claims.set(name, text);
+    return text;
   }
 
   /** Renews claims; gives the ids of those that are still held. */
   async renew(queue: QueueName, attempts: readonly JobAttempt[]): Promise<ReadonlySet<string>> {
     return new Set((await this.#boss.touch(queue, attempts)).settled);
-  }
-
-  /** @throws {EngineError} `fenced` when another attempt has the job by now, or nobody */
-  async assertHeld(tx: Transaction, queue: QueueName, attempt: JobAttempt): Promise<void> {
-    assertOne((await this.#boss.touch(queue, [attempt], { db: tx.db })).affected);
-  }
-
-  /** The job is done. @throws {EngineError} `fenced` */
-  async finish(tx: Transaction, queue: QueueName, attempt: JobAttempt, claimed: readonly string[]): Promise<void> {
-    assertOne((await this.#boss.deleteJob(queue, attempt, { db: tx.db })).affected);
-    if (claimed.length > 0) await this.#boss.deleteJob(queue, claimed, { db: tx.db });
   }
 
   /** The job may be claimed again after a while, in its old place. @throws {EngineError} `fenced` */
@@ -102,13 +131,26 @@ export class Jobs {
 }
 
 /** Who came to the head of a lane first goes first: pg-boss takes the highest, and has 32 bits for it. */
-function priorityOf(position: number): number {
-  return -(position % 2 ** 31);
-}
-
-/** The same for one that has come to the head of its lane. */
 export function prioritySql(position: string): string {
   return `-(${position} % 2147483648)::int`;
+}
+
+/** What pg-boss would ask the database. It is not asked: the text becomes a part of statements of ours. */
+async function textOf(call: (db: BossDb) => Promise<unknown>): Promise<string> {
+  const texts: string[] = [];
+  await call({
+    async executeSql(text) {
+      texts.push(text);
+      return { rows: [] };
+    },
+  });
+  const [text = ""] = texts;
+  if (texts.length !== 1 || text.includes("@")) throw unknownBoss();
+  return text;
+}
+
+function unknownBoss(): Error {
+  return new Error("This version of pg-boss asks the database in a way that is not known here");
 }
 
 function assertOne(affected: number): void {

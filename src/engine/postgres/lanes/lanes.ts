@@ -25,6 +25,8 @@ const longestTimerMs = 2 ** 31 - 1;
 /** Claims are taken in steps, so that several nodes get some. */
 const mostAtOnce = 16;
 
+const anyLane = "*";
+
 interface Consumer {
   readonly queue: QueueName;
   /** Without end: infinite. */
@@ -34,6 +36,8 @@ interface Consumer {
   readonly signal: AbortSignal;
   readonly slots: PQueue;
   readonly running: Set<Promise<void>>;
+  /** There may be more than it had places for. */
+  isHungry: boolean;
   /** Something may be there to be claimed. */
   wake: () => void;
 }
@@ -55,6 +59,8 @@ export class Lanes {
   /** A lane's next handler begins once the one before it has settled, not only its attempt. */
   readonly #handlers = new InOrder<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** For each claim that is on its way, the lanes in which there is new work since it was asked for. */
+  readonly #claiming = new Set<Set<string>>();
   #isClosed = false;
   #firstPosition = Number.POSITIVE_INFINITY;
 
@@ -82,9 +88,12 @@ export class Lanes {
     const consumer: Consumer = {
       ...{ queue, maxAttempts, parallel, handler, signal, slots },
       running: new Set(),
+      isHungry: true,
       wake: () => {},
     };
-    slots.on("next", () => consumer.wake());
+    slots.on("next", () => {
+      if (consumer.isHungry) consumer.wake();
+    });
     this.#consumers.add(consumer);
     const onAbort = (): void => consumer.wake();
     signal.addEventListener("abort", onAbort, { once: true });
@@ -102,17 +111,25 @@ export class Lanes {
 
   /** New work is in a lane: the attempt that works there sees it, and free places look for it. */
   accepted(work: StoredWork): void {
+    this.isHeard(work.queue, work.key);
     for (const attempt of this.#attempts) {
       if (attempt.queue === work.queue && attempt.work.key === work.key) this.#tell(attempt, work);
     }
     this.wake(work.queue);
   }
 
-  /** Whether anybody here wants to see new work of a lane. */
+  /** There is new work in a lane. Gives whether anybody here wants to see it. */
   isHeard(queue: QueueName, key: string): boolean {
-    return [...this.#attempts].some(
-      (attempt) => attempt.queue === queue && attempt.work.key === key && attempt.listeners.size > 0,
-    );
+    for (const lanes of this.#claiming) lanes.add(laneOf({ queue, key }));
+    const attempts = [...this.#attempts].filter((attempt) => attempt.queue === queue && attempt.work.key === key);
+    for (const attempt of attempts) attempt.mayHaveOthers = true;
+    return attempts.some(({ listeners }) => listeners.size > 0);
+  }
+
+  /** Something may have been missed. */
+  doubt(): void {
+    for (const lanes of this.#claiming) lanes.add(anyLane);
+    for (const attempt of this.#attempts) attempt.mayHaveOthers = true;
   }
 
   wake(queue: QueueName): void {
@@ -187,31 +204,33 @@ export class Lanes {
   async #claimSome(node: Node, consumer: Consumer): Promise<boolean> {
     const { queue, parallel, slots } = consumer;
     const free = Math.min(parallel - slots.pending - slots.size, mostAtOnce);
+    consumer.isHungry = true;
     if (free <= 0) return false;
+    const joined = new Set<string>();
+    this.#claiming.add(joined);
     try {
       const askedAt = performance.now();
-      const claims = await node.jobs.claim(queue, free);
-      if (claims.length === 0) return false;
-      const ids = claims.map(({ id }) => id);
-      const rows = await node.work.begin(node.database, ids, this.#options.deadMs);
-      node.boundary("attempt:started", queue);
-      const byJob = new Map(rows.map((row) => [row.job, row]));
-      for (const claim of claims) this.#begin(node, consumer, { claim, askedAt }, byJob.get(claim.id));
-      return true;
+      const rows = await node.work.begin(node.database, queue, free, this.#options.deadMs);
+      if (rows.length > 0) node.boundary("attempt:started", queue);
+      for (const row of rows) this.#begin(node, consumer, row, { askedAt, joined });
+      consumer.isHungry = rows.length === free;
+      return consumer.isHungry;
     } catch (error) {
-      // What was claimed and not begun is free again once the claim has lapsed.
       this.#options.log.debug("no work could be claimed", { queue, error });
       return false;
+    } finally {
+      this.#claiming.delete(joined);
     }
   }
 
   #begin(
     node: Node,
     consumer: Consumer,
-    { claim, askedAt }: { readonly claim: JobAttempt; readonly askedAt: number },
-    row: BegunRow | undefined,
+    row: BegunRow,
+    { askedAt, joined }: { readonly askedAt: number; readonly joined: ReadonlySet<string> },
   ): void {
-    if (row === undefined) return void this.#dropJob(node, consumer.queue, claim);
+    const claim = { id: row.claim, retryCount: row.retryCount };
+    if (!row.isThere) return void this.#dropJob(node, consumer.queue, claim);
     const abort = linked(consumer.signal);
     const attempt: Attempt = {
       queue: consumer.queue,
@@ -225,6 +244,7 @@ export class Lanes {
         isSuspect: row.points > 0 && row.points < fatalPoints,
         failures: row.attempts - row.crashes,
       },
+      mayHaveOthers: row.hasOthers || joined.has(laneOf(row)) || joined.has(anyLane),
       listeners: new Set(),
       isEnded: false,
       isFenced: false,
@@ -236,9 +256,8 @@ export class Lanes {
     const running = new Promise<void>((resolve) => {
       Slot.hold(consumer.slots, consumer.signal, async (slot) => {
         const delivery = new LaneDelivery(node, attempt, slot);
-        const lane = `${attempt.queue} ${attempt.work.key}`;
         const { reached } = row;
-        await this.#handlers.run(() => this.#run(delivery, attempt, consumer, { mustWait, reached }), lane);
+        await this.#handlers.run(() => this.#run(delivery, attempt, consumer, { mustWait, reached }), laneOf(row));
         this.#attempts.delete(attempt);
         abort[Symbol.dispose]();
         resolve();
@@ -343,6 +362,10 @@ export class Lanes {
       }
     }
   }
+}
+
+function laneOf({ queue, key }: { readonly queue: QueueName; readonly key: string }): string {
+  return `${queue} ${key}`;
 }
 
 function isError(error: unknown, kind: EngineError["kind"]): boolean {

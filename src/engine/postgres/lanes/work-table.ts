@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { deepFreeze } from "../../../util/deep-freeze.js";
 import type { QueueName, StoredWork, Work } from "../../engine.js";
 import { hashBytes } from "../../seen-hash.js";
-import type { Sql, Transaction } from "../sql/database.js";
+import type { Database, Sql, Transaction } from "../sql/database.js";
+import { Statement } from "../sql/statement.js";
 import { type Jobs, prioritySql } from "./jobs.js";
 
 /** A piece of work as it is in its row. */
@@ -22,11 +23,17 @@ export interface WorkRow {
 }
 
 export const workColumns = "job, id, queue, key, session, dedup, body, accepted_at::float8, attempts, crashes, points";
-const qualified = workColumns.replaceAll(/(^|, )/g, "$1w.");
+const qualified = workColumns.replaceAll(/(^|, )/g, "$1b.");
 
-/** Work that an attempt begins with, and up to where its session reaches by then. */
+/** A job that was claimed, with its work where that `isThere`: it was of a deleted session otherwise. */
 export interface BegunRow extends WorkRow {
+  readonly claim: string;
+  readonly retryCount: number;
+  readonly isThere: boolean;
+  /** Up to where its session reaches by then. */
   readonly reached: number | null;
+  /** More of its lane waits. */
+  readonly hasOthers: boolean;
 }
 
 /** Ids are remembered for so long. */
@@ -41,10 +48,11 @@ export interface Room {
   readonly bytes: number;
 }
 
-/** What is known once work is taken away. */
-export interface Removed {
-  readonly count: number;
-  readonly hasNext: boolean;
+/** What a statement gives that takes work away or adds some. */
+export interface WorkResult {
+  readonly gone?: number;
+  readonly hasNext?: boolean;
+  readonly placed?: readonly string[] | null;
 }
 
 /** The number of pieces that were added or are gone, for the counts that a node shows. */
@@ -81,38 +89,48 @@ export class WorkTable {
     const [room] = await this.look(tx, [work]);
     if (room?.isKnown === true) return false;
     const ids = idsOf(work);
-    const rows = await tx.query<{ id: string }>(`${rememberSql} RETURNING id`, [ids]);
+    const rows = await tx.query<{ id: string }>(`${rememberSql("$1")} RETURNING id`, [ids]);
     return rows.length === ids.length;
   }
 
-  /** Adds work at the end of its lanes, and remembers its ids. Gives what was added: what is known is left out. */
-  async add(tx: Transaction, works: readonly Work[], acceptedAt: number): Promise<readonly Work[]> {
-    if (works.length === 0) return [];
-    const placed = await tx.query<{ id: string; queue: QueueName; key: string; job: string; position: number }>(
-      `WITH ids AS (${rememberSql} RETURNING id), d AS (
-         SELECT *, nextval('@positions') AS position
-         FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int[], $9::text[])
-           WITH ORDINALITY d (id, queue, key, session, dedup, body, bytes, random, n) ORDER BY n
-       ), w AS (
-         INSERT INTO @work (job, id, queue, key, session, dedup, body, bytes, accepted_at)
-         SELECT (lpad(to_hex(position), 16, '0') || random)::uuid, id, queue, key, session, dedup, body, bytes, $10 FROM d
-         WHERE 'w:' || id IN (SELECT id FROM ids) AND (dedup IS NULL OR 'd:' || dedup IN (SELECT id FROM ids))
-           AND NOT EXISTS (SELECT 1 FROM @dead WHERE @dead.id = d.id)
-         ON CONFLICT (id) DO NOTHING RETURNING id, job
-       )
-       SELECT w.id, d.queue, d.key, w.job, d.position::float8 AS position
-       FROM w JOIN d USING (id) ORDER BY d.n`,
-      [
-        works.flatMap(idsOf),
-        ...columnsOf(works),
-        works.map(({ body }) => bytesOf(body)),
-        works.map(() => randomBytes(8).toString("hex")),
-        Math.round(acceptedAt),
-      ],
+  /** Makes a statement add work at the end of its lanes, and remember its ids. Its result names what was added: what is known is left out. */
+  addTo(statement: Statement, works: readonly Work[], acceptedAt: number): void {
+    if (works.length === 0) return;
+    const value = statement.value.bind(statement);
+    const [id, queue, key, session, dedup, body] = columnsOf(works).map((column) => `${value(column)}::text[]`);
+    const bytes = value(works.map((work) => bytesOf(work.body)));
+    const random = value(works.map(() => randomBytes(8).toString("hex")));
+    statement.with("ids", `${rememberSql(value(works.flatMap(idsOf)))} RETURNING id`);
+    statement.with(
+      "d",
+      `SELECT *, nextval('@positions') AS position
+       FROM unnest(${id}, ${queue}, ${key}, ${session}, ${dedup}, ${body}, ${bytes}::int[], ${random}::text[])
+         WITH ORDINALITY d (id, queue, key, session, dedup, body, bytes, random, n) ORDER BY n`,
     );
-    await this.#addJobs(tx, placed);
-    const added = new Set(placed.map(({ id }) => id));
-    return works.filter(({ id }) => added.delete(id));
+    statement.with(
+      "w",
+      `INSERT INTO @work (job, id, queue, key, session, dedup, body, bytes, accepted_at)
+       SELECT (lpad(to_hex(position), 16, '0') || random)::uuid, id, queue, key, session, dedup, body, bytes,
+         ${value(Math.round(acceptedAt))}::bigint FROM d
+       WHERE 'w:' || id IN (SELECT id FROM ids) AND (dedup IS NULL OR 'd:' || dedup IN (SELECT id FROM ids))
+         AND NOT EXISTS (SELECT 1 FROM @dead WHERE @dead.id = d.id)
+       ON CONFLICT (id) DO NOTHING RETURNING id, job`,
+    );
+    for (const name of new Set(works.map((work) => work.queue)))
+      this.#parts.jobs.addTo(
+        statement,
+        name,
+        `SELECT w.job AS id, d.key AS "singletonKey", ${prioritySql("d.position")} AS priority
+         FROM w JOIN d USING (id) WHERE d.queue = '${name}' ORDER BY d.n`,
+      );
+    statement.result("placed", "(SELECT json_agg(id) FROM w)");
+  }
+
+  /** Adds work at the end of its lanes. */
+  async add(sql: Sql, works: readonly Work[], acceptedAt: number): Promise<void> {
+    const statement = new Statement();
+    this.addTo(statement, works, acceptedAt);
+    await statement.run(sql);
   }
 
   /** Adds work that was buried, though its ids are known. */
@@ -121,38 +139,26 @@ export class WorkTable {
     await this.add(tx, [work], acceptedAt);
   }
 
-  async #addJobs(
-    tx: Transaction,
-    placed: readonly {
-      readonly queue: QueueName;
-      readonly key: string;
-      readonly job: string;
-      readonly position: number;
-    }[],
-  ): Promise<void> {
-    for (const queue of new Set(placed.map((one) => one.queue)))
-      await this.#parts.jobs.add(
-        tx,
-        queue,
-        placed.filter((one) => one.queue === queue),
-      );
-  }
-
   /**
-   * Begins an attempt of each claimed job. One that another node has lost while it lived does not count; one that ended with
-   * its process counts as a crash. Jobs without a row are of a deleted session.
+   * Claims the heads of free lanes and begins an attempt of each. One that another node has lost while it lived does not count; one
+   * that ended with its process counts as a crash.
    */
-  async begin(sql: Sql, jobs: readonly string[], deadMs: number): Promise<readonly BegunRow[]> {
-    return await sql.query<BegunRow>(
-      `UPDATE @work w SET node = $2, began_at = clock_timestamp(), not_before = NULL,
-         attempts = w.attempts + CASE WHEN w.node IS NULL OR d.crashed THEN 1 ELSE 0 END,
-         crashes = w.crashes + CASE WHEN d.crashed THEN 1 ELSE 0 END,
-         points = w.points + CASE WHEN d.crashed AND d.seen < w.began_at + interval '${suspectSeconds} s' THEN 1 ELSE 0 END
-       FROM (SELECT o.job, n.seen, o.node IS NOT NULL AND (n.id IS NULL
-           OR n.seen < clock_timestamp() - $3::float8 * interval '1 ms') AS crashed
-         FROM @work o LEFT JOIN @nodes n ON n.id = o.node WHERE o.job = ANY ($1::uuid[])) d
-       WHERE w.job = d.job RETURNING ${qualified}, (SELECT seq FROM @sessions s WHERE s.key = w.session)::float8 AS reached`,
-      [jobs, this.#parts.instanceId, deadMs],
+  async begin(database: Database, queue: QueueName, most: number, deadMs: number): Promise<readonly BegunRow[]> {
+    return await database.writePlanned<BegunRow>(
+      `WITH c AS (${await this.#parts.jobs.claimSql(queue, most)}), b AS (
+         UPDATE @work w SET node = $1, began_at = clock_timestamp(), not_before = NULL,
+           attempts = w.attempts + CASE WHEN w.node IS NULL OR d.crashed THEN 1 ELSE 0 END,
+           crashes = w.crashes + CASE WHEN d.crashed THEN 1 ELSE 0 END,
+           points = w.points + CASE WHEN d.crashed AND d.seen < w.began_at + interval '${suspectSeconds} s' THEN 1 ELSE 0 END
+         FROM (SELECT o.job, n.seen, o.node IS NOT NULL AND (n.id IS NULL
+             OR n.seen < clock_timestamp() - $2::float8 * interval '1 ms') AS crashed
+           FROM c JOIN @work o ON o.job = c.id LEFT JOIN @nodes n ON n.id = o.node) d
+         WHERE w.job = d.job RETURNING w.*)
+       SELECT ${qualified}, c.id AS claim, c."retryCount", b.job IS NOT NULL AS "isThere",
+         (SELECT seq FROM @sessions s WHERE s.key = b.session)::float8 AS reached,
+         EXISTS (SELECT 1 FROM @work x WHERE x.queue = b.queue AND x.key = b.key AND x.job <> b.job) AS "hasOthers"
+       FROM c LEFT JOIN b ON b.job = c.id ORDER BY c.priority DESC`,
+      [this.#parts.instanceId, deadMs],
     );
   }
 
@@ -174,22 +180,36 @@ export class WorkTable {
     );
   }
 
-  /** Takes work away; gives how much it was, and whether more of its lane waits. What is next in the lane comes to its head now, and this node may have no place for it. */
-  async remove(
-    tx: Transaction,
-    { queue, key }: Pick<Work, "queue" | "key">,
-    gone: readonly string[],
-  ): Promise<Removed> {
-    const [row] = await tx.query<Removed>(
-      `WITH gone AS (DELETE FROM @work WHERE job = ANY ($1::uuid[]) RETURNING 1),
-       next AS (SELECT job, nextval('@positions') AS position FROM @work WHERE queue = $2 AND key = $3
-         AND NOT job = ANY ($1::uuid[]) ORDER BY job LIMIT 1),
-       head AS (UPDATE @job j SET priority = ${prioritySql("next.position")} FROM next
-         WHERE j.name = $2 AND j.id = next.job AND j.state = 'created')
-       SELECT (SELECT count(*) FROM gone)::float8 AS count, EXISTS (SELECT 1 FROM next) AS "hasNext"`,
-      [gone, queue, key],
+  /**
+   * Makes a statement take work away. Its result says how much it was, and whether more of its lane waits. What is next in the lane
+   * comes to its head now, and this node may have no place for it.
+   */
+  removeBy(statement: Statement, { queue, key }: Pick<Work, "queue" | "key">, jobs: readonly string[]): void {
+    const gone = `${statement.value(jobs)}::uuid[]`;
+    const [queueSql, keySql] = [`${statement.value(queue)}::text`, `${statement.value(key)}::text`];
+    statement.with("gone", `DELETE FROM @work WHERE job = ANY (${gone}) RETURNING 1`);
+    statement.with(
+      "next",
+      `SELECT job, nextval('@positions') AS position FROM @work
+       WHERE queue = ${queueSql} AND key = ${keySql} AND NOT job = ANY (${gone}) ORDER BY job LIMIT 1`,
     );
-    return row ?? { count: 0, hasNext: false };
+    statement.with(
+      "head",
+      `UPDATE @job_common j SET priority = ${prioritySql("next.position")} FROM next
+       WHERE j.name = ${queueSql} AND j.id = next.job AND j.state = 'created'`,
+    );
+    statement.result("gone", "(SELECT count(*) FROM gone)");
+    statement.result('"hasNext"', "EXISTS (SELECT 1 FROM next)");
+  }
+
+  /** Makes a statement keep a piece of work that is taken away. */
+  buryBy(statement: Statement, job: string, { reason, at }: { readonly reason: string; readonly at: number }): void {
+    statement.with(
+      "buried",
+      `INSERT INTO @dead (id, queue, key, session, dedup, body, accepted_at, attempts, reason, buried_at)
+       SELECT id, queue, key, session, dedup, body, accepted_at, attempts, ${statement.value(reason)}::text,
+         ${statement.value(Math.round(at))}::bigint FROM @work WHERE job = ${statement.value(job)}::uuid`,
+    );
   }
 
   /** Drops all that belongs to a session. */
@@ -256,7 +276,9 @@ const isKnownSql = `(EXISTS (SELECT 1 FROM @seen s
   OR EXISTS (SELECT 1 FROM @work w WHERE w.id = d.id) OR EXISTS (SELECT 1 FROM @dead x WHERE x.id = d.id))`;
 
 /** Another node that accepts the same at this moment is waited for. */
-const rememberSql = `INSERT INTO @seen (id, until) SELECT unnest($1::text[]), now() + interval '${rememberedDays} days'
+const rememberSql = (
+  ids: string,
+): string => `INSERT INTO @seen (id, until) SELECT unnest(${ids}::text[]), now() + interval '${rememberedDays} days'
   ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE @seen.until <= now()`;
 
 /** Its place among all work that was ever accepted, which its job's id begins with. */
@@ -267,4 +289,10 @@ export function positionOf(job: string): number {
 /** Roughly what it takes to keep it. */
 export function bytesOf(body: Work["body"]): number {
   return 1000 + body.content.length + 300 * body.attachments.length;
+}
+
+/** Which of these were added. */
+export function addedOf(works: readonly Work[], { placed }: WorkResult): readonly Work[] {
+  const added = new Set(placed);
+  return works.filter(({ id }) => added.delete(id));
 }

@@ -1,19 +1,22 @@
 import { messageOf } from "../../../errors.js";
 import { Spread } from "../../../util/spread.js";
-import type { BossDb, PgModule, PgPool } from "../modules.js";
-import { isCollision, isOutage, isTooLate, isUniqueViolation, toFault } from "./faults.js";
+import type { BossDb, PgClient, PgModule, PgPool } from "../modules.js";
+import { isCollision, isLost, isOutage, isTooLate, isUniqueViolation, toFault } from "./faults.js";
 
 /** Runs statements, in which `@` before a name is the schema; the caller knows the shape of the rows, because it wrote the SELECT. */
 export interface Sql {
   query<R>(text: string, values?: readonly unknown[]): Promise<readonly R[]>;
 }
 
+export interface CarefulSql extends Sql {
+  /** True when it runs again because something it added is there already, or may be: look first. */
+  readonly isCareful: boolean;
+}
+
 /** An open transaction. */
-export interface Transaction extends Sql {
+export interface Transaction extends CarefulSql {
   /** For calls of pg-boss that belong to it. */
   readonly db: BossDb;
-  /** True when it runs again because something it added is there already: look first. */
-  readonly isCareful: boolean;
 }
 
 const triesPerTransaction = 5;
@@ -37,9 +40,11 @@ export class Database implements Sql {
   readonly #pool: PgPool;
   readonly #onChange: DatabaseOptions["onChange"];
   readonly #schema: string;
-  readonly #begin: string;
+  readonly #idleMs: number;
   /** By the text with `@`: there are some dozens of them. */
-  readonly #texts = new Map<string, string>();
+  readonly #texts = new Map<string, { readonly text: string; readonly name: string }>();
+  /** No pooler is between us and the database, so a connection keeps what it is told. */
+  #isDirect = false;
   readonly commitSeconds = new Spread([0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]);
   commits = 0;
   /** Why it takes no writes. */
@@ -48,8 +53,9 @@ export class Database implements Sql {
   constructor({ pg, url, schema, connections, idleMs, onChange }: DatabaseOptions) {
     this.#onChange = onChange;
     this.#schema = schema;
-    this.#begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(idleMs)}`;
-    this.#pool = new pg.Pool({ ...connectionOptions(url), max: connections });
+    this.#idleMs = Math.ceil(idleMs);
+    const onConnect = (client: PgClient): Promise<void> => this.#onConnect(client);
+    this.#pool = new pg.Pool({ ...connectionOptions(url), max: connections, onConnect });
     // An idle connection was cut: the next statement takes another one.
     this.#pool.on("error", (error) => this.#refused(toFault(error, "The database cannot be used")));
   }
@@ -58,11 +64,28 @@ export class Database implements Sql {
   readonly db: BossDb = { executeSql: (text, values) => this.#pool.query(text, values) };
 
   async query<R>(text: string, values: readonly unknown[] = []): Promise<readonly R[]> {
+    for (let tries = 1; ; tries += 1)
+      try {
+        const { rows } = await this.#pool.query(this.#statement(text, values));
+        // The caller knows the shape of the rows, because it wrote the SELECT.
+        return rows as readonly R[];
+      } catch (error) {
+        // What only reads is asked again on another connection.
+        if (!isLost(error) || !text.startsWith("SELECT") || tries === triesPerTransaction) throw this.#failed(error);
+      }
+  }
+
+  /** One statement that writes, with a plan that is made for the rows that are there now. */
+  async writePlanned<R>(text: string, values: readonly unknown[]): Promise<readonly R[]> {
+    const beganAt = performance.now();
     try {
-      const { rows } = await this.#pool.query(this.#named(text), values);
-      // The caller knows the shape of the rows, because it wrote the SELECT.
+      const { rows } = await this.#pool.query(this.#statement(text, []).text, values);
+      if (rows.length > 0) this.#committed(beganAt);
+      // As in `query`.
       return rows as readonly R[];
     } catch (error) {
+      // Another node was quicker: there is nothing for this one.
+      if (isUniqueViolation(error)) return [];
       throw this.#failed(error);
     }
   }
@@ -80,8 +103,8 @@ export class Database implements Sql {
    * All that `work` does, or nothing. It may be called again when it meets another transaction, so it changes nothing
    * else. When this rejects with `persistence`, it may have been stored all the same.
    */
-  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    for (let tries = 1, isCareful = false; ; tries += 1) {
+  async transaction<T>(work: (tx: Transaction) => Promise<T>, isCareful = false): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
       try {
         return await this.#once(work, isCareful);
       } catch (error) {
@@ -92,13 +115,16 @@ export class Database implements Sql {
     }
   }
 
-  /** One statement, which is a transaction by itself; a transaction where it has to look first. */
-  async one<T>(work: (sql: Sql & { readonly isCareful: boolean }) => Promise<T>): Promise<T> {
+  /**
+   * One statement, which is a transaction by itself; a transaction where it has to look first. It may have been stored when its
+   * connection is lost, so that it must be one that finds this out when it looks.
+   */
+  async one<T>(work: (sql: CarefulSql) => Promise<T>): Promise<T> {
     try {
       return await work({ query: (text, values) => this.#writeRaw(text, values), isCareful: false });
     } catch (error) {
-      if (!isUniqueViolation(error) && !isCollision(error)) throw this.#failed(error);
-      return await this.transaction((tx) => work({ query: tx.query, isCareful: true }));
+      if (!isUniqueViolation(error) && !isCollision(error) && !isLost(error)) throw this.#failed(error);
+      return await this.transaction(work, true);
     }
   }
 
@@ -124,9 +150,10 @@ export class Database implements Sql {
     let isSound = false;
     let isEnding = false;
     try {
-      await client.query(this.#begin);
+      const idle = `SET LOCAL idle_in_transaction_session_timeout = ${this.#idleMs}`;
+      await client.query(this.#isDirect ? "BEGIN" : `BEGIN; ${idle}`);
       const query = async <R>(text: string, values: readonly unknown[] = []): Promise<readonly R[]> =>
-        (await client.query(this.#named(text), values)).rows as readonly R[];
+        (await client.query(this.#statement(text, values))).rows as readonly R[];
       const result = await work({ query, isCareful, db: { executeSql: (text, values) => client.query(text, values) } });
       const beganAt = performance.now();
       isEnding = true;
@@ -150,19 +177,36 @@ export class Database implements Sql {
 
   async #writeRaw<R>(text: string, values: readonly unknown[] = []): Promise<readonly R[]> {
     const beganAt = performance.now();
-    const { rows } = await this.#pool.query(this.#named(text), values);
+    const { rows } = await this.#pool.query(this.#statement(text, values));
     this.#committed(beganAt);
     // As in `query`.
     return rows as readonly R[];
   }
 
-  #named(text: string): string {
-    let named = this.#texts.get(text);
-    if (named === undefined) {
-      named = text.replaceAll("@", `${this.#schema}.`);
-      this.#texts.set(text, named);
+  /**
+   * A plan that is kept may be older than the rows it is for, so it has to take an index in a table that is empty. A pooler answers
+   * with a number of its own for the process, and may give each transaction another connection.
+   */
+  async #onConnect(client: PgClient): Promise<void> {
+    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
+    this.#isDirect = rows[0]?.pid === client.processID;
+    if (!this.#isDirect) return;
+    const settings = { idle_in_transaction_session_timeout: this.#idleMs, enable_seqscan: "off", jit: "off" };
+    await client.query(
+      Object.entries(settings)
+        .map(([name, value]) => `SET ${name} = ${value}`)
+        .join("; "),
+    );
+  }
+
+  #statement(text: string, values: readonly unknown[]) {
+    let known = this.#texts.get(text);
+    if (known === undefined) {
+      known = { text: text.replaceAll("@", `${this.#schema}.`), name: `maxclaw_${this.#texts.size}` };
+      this.#texts.set(text, known);
     }
-    return named;
+    const isKept = this.#isDirect && values.length > 0;
+    return { text: known.text, values, ...(isKept ? { name: known.name } : {}) };
   }
 
   #committed(beganAt: number): void {

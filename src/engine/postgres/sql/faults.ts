@@ -54,6 +54,18 @@ export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
+/** How a statement says that an attempt does not hold its work any more. */
+export function isDivisionByZero(error: unknown): boolean {
+  return codeOf(error) === "22012";
+}
+
+/** The connection was lost. What was asked over it may have been done. */
+export function isLost(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== undefined) return /^(08|57P0[12]|ECONNRESET|EPIPE)/.test(code);
+  return /connection (terminated|error)|not queryable/i.test(messageOf(error)) && !/timeout/i.test(messageOf(error));
+}
+
 /** The database has ended the transaction itself, because nothing came from here for too long. The commit came too late: nothing is stored. */
 export function isTooLate(error: unknown): boolean {
   return codeOf(error) === "25P03";
