@@ -12,6 +12,7 @@ import { fillUp, makeRoom, smallDisk } from "../support/engine/small-disk.js";
 import { freePort } from "../support/fakes/network/free-port.js";
 import { startServer } from "../support/fakes/storage-servers.js";
 import { openNode, postgresModules, quickTiming, urlOf } from "../support/postgres/postgres-kit.js";
+import { openSql } from "../support/postgres/sql.js";
 import { withoutProgram, withoutSmallDisk } from "../support/worlds/needs.js";
 
 const timing = { ...quickTiming, claimMs: 4000, renewMs: 300, leaseMs: 2000 };
@@ -148,6 +149,15 @@ test("two nodes behind PgBouncer in transaction mode work by looking: in order, 
     await lease[Symbol.asyncDispose]();
     await (await waiting)[Symbol.asyncDispose]();
     for (const { stop } of consumers) await stop();
+    // Whoever gets one of its connections next finds nothing of ours there.
+    const look = async (): Promise<unknown> => {
+      await using sql = await openSql(bouncer.url);
+      return await sql.rows(
+        `SELECT name FROM pg_prepared_statements WHERE name LIKE 'maxclaw%' UNION ALL SELECT name FROM pg_settings
+           WHERE (name, setting) IN (('enable_seqscan', 'off'), ('jit', 'off')) UNION ALL SELECT NULL FROM pg_sleep(0.1) WHERE false`,
+      );
+    };
+    for (const found of await Promise.all(Array.from({ length: 30 }, look))) assert.deepEqual(found, []);
   } finally {
     await Promise.all([a, b].map(({ engine }) => engine[Symbol.asyncDispose]()));
   }
