@@ -76,13 +76,9 @@ export interface Boss {
     name: string,
     options: InTransaction & { readonly batchSize: number; readonly includeMetadata: true },
   ): Promise<unknown>;
-  touch(name: string, attempts: readonly JobAttempt[], options?: InTransaction): Promise<Settled>;
+  touch(name: string, attempts: readonly JobAttempt[]): Promise<Settled>;
   fail(name: string, attempt: JobAttempt, data: null, options: InTransaction): Promise<Settled>;
-  deleteJob(
-    name: string,
-    attempt: JobAttempt | readonly JobAttempt[] | readonly string[],
-    options: InTransaction,
-  ): Promise<Settled>;
+  deleteJob(name: string, ids: readonly string[], options: InTransaction): Promise<unknown>;
   update(
     name: string,
     data: undefined,

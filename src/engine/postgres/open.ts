@@ -167,7 +167,7 @@ async function seeWork(
   [name, key, id]: readonly [string, string, string],
 ): Promise<void> {
   const queue = name === "outbound" ? name : "inbound";
-  const row = lanes.isHeard(queue, key) ? await work.one(database, queue, id) : undefined;
+  const row = lanes.noteNew(queue, key) ? await work.one(database, queue, id) : undefined;
   if (row === undefined) lanes.wake(queue);
   else lanes.accepted(toStoredWork(row));
 }

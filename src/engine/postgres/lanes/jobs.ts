@@ -94,6 +94,8 @@ export class Jobs {
     const known = this.#claims.get(name);
     if (known !== undefined) return known;
     const text = await textOf((db) => this.#boss.fetch(queue, { batchSize: most, includeMetadata: true, db }));
+    // Values of its own would be mistaken for those of the statement around it.
+    if (/\$\d/.test(text)) throw unknownBoss();
     this.#claims.set(name, text);
     return text;
   }

@@ -111,7 +111,7 @@ export class Lanes {
 
   /** New work is in a lane: the attempt that works there sees it, and free places look for it. */
   accepted(work: StoredWork): void {
-    this.isHeard(work.queue, work.key);
+    this.noteNew(work.queue, work.key);
     for (const attempt of this.#attempts) {
       if (attempt.queue === work.queue && attempt.work.key === work.key) this.#tell(attempt, work);
     }
@@ -119,7 +119,7 @@ export class Lanes {
   }
 
   /** There is new work in a lane. Gives whether anybody here wants to see it. */
-  isHeard(queue: QueueName, key: string): boolean {
+  noteNew(queue: QueueName, key: string): boolean {
     for (const lanes of this.#claiming) lanes.add(laneOf({ queue, key }));
     const attempts = [...this.#attempts].filter((attempt) => attempt.queue === queue && attempt.work.key === key);
     for (const attempt of attempts) attempt.mayHaveOthers = true;
