@@ -19,7 +19,7 @@ import { Database } from "./sql/database.js";
 import { toFault } from "./sql/faults.js";
 import { assertSchemaName, migrate } from "./sql/migrate.js";
 import { tuneTables } from "./sql/tuning.js";
-import { Watch } from "./watch.js";
+import { lapseMs, Watch } from "./watch.js";
 
 type Timing = typeof defaultTiming;
 
@@ -57,7 +57,11 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
     await assertNotMoving(database, schema);
     const jobs = await openJobs({ modules, database, schema, instanceId: options.instanceId, timing, log });
     await tuneTables(database, schema, log);
-    const lanes = new Lanes({ deadMs: 3 * timing.renewMs, claimMs: timing.claimMs, pollMs, log });
+    const lanes = new Lanes({
+      ...{ deadMs: 3 * timing.renewMs, pollMs, log },
+      // It is looked for only now and then, and must be over before another node may have it.
+      claimMs: timing.claimMs - 2 * lapseMs,
+    });
     const node = createNode(opening, { jobs, lanes }, { signals: () => signals, transient: () => transient });
     const foundOthers: Signals["foundOthers"] = (...found) => signals?.foundOthers(...found);
     const watch = new Watch(node, lanes, options.instanceId, { ...timing, pollMs, foundOthers });

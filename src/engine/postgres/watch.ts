@@ -31,7 +31,7 @@ const lookSql = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
 const ownLogEvents = 20_000;
 const rowsAtOnce = 5000;
 /** How often it is looked, without the database, for claims that have lapsed. */
-const lapseMs = 250;
+export const lapseMs = 250;
 /** A look that fails is logged so often. */
 const complainMs = 60_000;
 

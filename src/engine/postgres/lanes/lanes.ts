@@ -45,7 +45,7 @@ interface Consumer {
 export interface LanesOptions {
   /** A node that has not shown itself for so long has ended. */
   readonly deadMs: number;
-  /** A claim that was not renewed for so long is lost. */
+  /** A claim that was not renewed for so long is given up. */
   readonly claimMs: number;
   readonly pollMs: () => number;
   readonly log: Logger;
@@ -213,6 +213,8 @@ export class Lanes {
       const rows = await node.work.begin(node.database, queue, free, this.#options.deadMs);
       if (rows.length > 0) node.boundary("attempt:started", queue);
       for (const row of rows) this.#begin(node, consumer, row, { askedAt, joined });
+      // The answer may have come too late.
+      this.lapse(node);
       consumer.isHungry = rows.length === free;
       return consumer.isHungry;
     } catch (error) {
@@ -272,6 +274,7 @@ export class Lanes {
     consumer: Consumer,
     { mustWait, reached }: { readonly mustWait: boolean; readonly reached: number | null },
   ): Promise<void> {
+    if (attempt.isEnded) return;
     if (consumer.signal.aborted || mustWait)
       return await this.#insist(() => delivery.giveBack(mustWait ? suspectWaitMs : 0));
     let failure: unknown;
