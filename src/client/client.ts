@@ -133,7 +133,7 @@ export function createClient(options: ClientOptions): Client {
       else requests.answer(frame);
     },
     onClose(info) {
-      requests.lose();
+      requests.lose(info.code);
       closed.emit(info);
     },
     onError: report,

@@ -22,6 +22,8 @@ interface Waiting {
 }
 
 const maxWaiting = 1000;
+/** Why a far side ends a WebSocket that brings more at once than it takes (RFC 6455, 7.4.1). */
+const tooBig = 1009;
 /** Commands without an answer yet; the gateway takes 64 of a connection at once. */
 const maxUnanswered = 32;
 
@@ -84,12 +86,22 @@ export class Requests {
     else onAnswer?.(undefined, new ClientError("refused", frame.error, frame.code));
   }
 
-  /** The connection is gone: what was not sent yet waits for the next one. */
-  lose(): void {
+  /**
+   * The connection is gone: what was not sent yet waits for the next one. `code` is the WebSocket's. One that was ended because
+   * of a command's size would be ended again and again if that was brought again.
+   */
+  lose(code: number | undefined): void {
     clearInterval(this.#idleTimer);
-    for (const [id, { sentAt }] of this.#waiting)
-      if (sentAt !== undefined)
-        this.#settle(id)?.(undefined, new ClientError("lost", "The connection was lost before the answer"));
+    const sent = [...this.#waiting].filter(([, { sentAt }]) => sentAt !== undefined);
+    const sizeOf = ([, { frame }]: (typeof sent)[number]): number => new TextEncoder().encode(frame).length;
+    const [largest] = code === tooBig ? sent.toSorted((a, b) => sizeOf(b) - sizeOf(a)) : [];
+    for (const entry of sent)
+      this.#settle(entry[0])?.(
+        undefined,
+        entry === largest
+          ? new ClientError("refused", "It is larger than what the gateway takes at once", "too_large")
+          : new ClientError("lost", "The connection was lost before the answer"),
+      );
   }
 
   close(): void {

@@ -29,6 +29,8 @@ export interface FrameServer {
   isMute: boolean;
   broadcast(event: GatewayEvent): void;
   raw(text: string): void;
+  /** Ends all connections, saying why. */
+  end(code: number): void;
   /** Ends all connections without a goodbye. */
   cut(): void;
   /** Reads nothing more from the present connections. */
@@ -93,6 +95,9 @@ export async function openFrameServer(): Promise<FrameServer> {
     },
     raw(frame) {
       for (const socket of sockets) socket.send(frame);
+    },
+    end(code) {
+      for (const socket of sockets) socket.close(code);
     },
     cut() {
       for (const socket of sockets) socket.terminate();

@@ -50,6 +50,29 @@ describe("the client", { timeout: 20_000 }, () => {
     assert.deepEqual(answers, [{ n: 1 }, { n: 2 }]);
   });
 
+  it("rejects what the gateway ends the connection for as too large, and brings what was beside it again", async () => {
+    const gateway = await server();
+    gateway.onCommand = () => gateway.end(1009);
+    const client = connect(gateway.url);
+    const outcomes = ["a", "a".repeat(500), "b"].map((text) => client.command("say", { text }));
+    const errors = await Promise.all(
+      outcomes.map((outcome) =>
+        outcome.then(
+          () => undefined,
+          (error) => error,
+        ),
+      ),
+    );
+    assert.deepEqual(
+      errors.map(({ kind, code }) => [kind, code]),
+      [
+        ["lost", ""],
+        ["refused", "too_large"],
+        ["lost", ""],
+      ],
+    );
+  });
+
   it("rejects a refused command with the gateway's words and code", async () => {
     const gateway = await server();
     gateway.onCommand = ({ id }, socket) =>
