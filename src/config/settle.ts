@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { z } from "zod";
 import { accountsIn, platformOf } from "../channels/platforms.js";
-import { plain, suggest } from "../util/text/suggest.js";
+import { isSpelling, plain, suggest } from "../util/text/suggest.js";
 import { problemSentence, readProblem } from "../util/words/problem-sentences.js";
 import { accountMeant } from "./faults/account-name.js";
 import { describe, expectation, titled } from "./faults/wording.js";
@@ -59,7 +59,7 @@ function mendKey(root: unknown, path: Path, key: string, problems: string[]): vo
   }
   const known = keysAt(path) ?? [];
   // Go compares keys without regard to case, so its users' files may hold any spelling.
-  const exact = known.find((candidate) => plain(candidate) === plain(key));
+  const exact = known.find((candidate) => isSpelling(key, candidate));
   if (exact !== undefined) {
     if (!(exact in parent)) put(parent, exact, value);
     return;

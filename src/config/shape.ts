@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isAccountName, schemaOf } from "../channels/platforms.js";
-import { plain } from "../util/text/suggest.js";
+import { isSpelling } from "../util/text/suggest.js";
 import { configSchema } from "./schema.js";
 
 /** The keys that may be at a path of the config; undefined where names are free or nothing may be nested. */
@@ -26,7 +26,7 @@ export function schemaAt(path: readonly PropertyKey[], isBare = true): unknown {
 /** A key at a path as the config spells it; undefined where it has no such key. Names of further accounts count as spelled. */
 export function keyAt(path: readonly PropertyKey[], key: string): string | undefined {
   if (isChannels(path) && isAccountName(key)) return key;
-  return keysAt(path)?.find((each) => plain(each) === plain(key));
+  return keysAt(path)?.find((each) => isSpelling(key, each));
 }
 
 function isChannels(path: readonly PropertyKey[]): boolean {

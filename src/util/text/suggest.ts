@@ -23,6 +23,11 @@ export function plain(key: string): string {
   return key.replaceAll(/[_-]/g, "").toLowerCase();
 }
 
+/** Whether a key is this one, however it is spelled. What ends with a hyphen was to go on. */
+export function isSpelling(key: string, known: string): boolean {
+  return plain(key) === plain(known) && /[^_-]$/.test(key);
+}
+
 /** Insertions, deletions, substitutions and swaps of neighbours between two words. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];

@@ -122,6 +122,16 @@ describe("further accounts in the config", () => {
     assert.deepEqual(await meant("telegrm"), ['unknown key "channels.telegrm" is ignored; did you mean "telegram"?']);
   });
 
+  it("are not the platform's own section where the word behind the hyphen is missing", async () => {
+    const raw = {
+      channels: { telegram: { enabled: true, token: "1:a" }, "telegram-": { enabled: true, token: "2:b" } },
+    };
+    const { config, problems } = await configOf(raw, { home: "/nowhere", env: {} });
+    assert.equal(config.channels.telegram?.token, "1:a");
+    assert.match(problems.join("\n"), /channels\.telegram-/);
+    assert.throws(() => settingPath("channels.telegram-.token", raw), /channels\.telegram-/);
+  });
+
   it("are told by their own name when something is wrong or lacks", async () => {
     const { config, problems, off } = await channelsOf({
       telegram: bot("1:fine"),
