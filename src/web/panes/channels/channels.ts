@@ -103,9 +103,21 @@ export async function switchChannel(api: Api, name: string, isOn: boolean): Prom
   await changeSettings(api, () => ({ channels: { [name]: { enabled: isOn } } }));
 }
 
-/** Takes its settings away. */
+/**
+ * Takes its settings away, with who may talk and command there: another account of that name would let them in. Who waits to be let
+ * in is refused.
+ */
 export async function removeAccount(api: Api, name: string): Promise<void> {
-  await changeSettings(api, () => ({ channels: { [name]: null } }));
+  await changeSettings(api, (config) => {
+    const owners = textsAt(config, "owners");
+    const others = owners.filter((owner) => !owner.startsWith(`${name}:`));
+    return { channels: { [name]: null }, ...(others.length < owners.length ? { owners: others } : {}) };
+  });
+  const { paired, waiting } = await api.get("api/pairings");
+  const isThere = (one: JsonObject): boolean => textIn(one.channel) === name;
+  for (const { senderId } of recordsIn(paired).filter(isThere))
+    await revoke(api, { channel: name, id: textIn(senderId), name: "" });
+  for (const { code } of recordsIn(waiting).filter(isThere)) await api.post("api/pairings/refuse", { code });
 }
 
 export async function revoke(api: Api, { channel, id }: Person): Promise<void> {

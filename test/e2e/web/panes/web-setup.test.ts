@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "node:test";
 import type { Page } from "playwright-core";
+import { until } from "../../../support/engine/engine-kit.js";
 import { type FakeTelegram, startFakeTelegram } from "../../../support/fakes/fake-telegram.js";
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { openAIConfig, startGateway, type TestGateway } from "../../../support/worlds/gateway.js";
@@ -13,6 +14,7 @@ import type { FakeModelServer, ScriptedAnswer } from "../../../support/worlds/mo
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const key = "sk-right-key";
+const bearer = { headers: { authorization: "Bearer page-token" } };
 /** What the browser itself says about a refusal that the page shows in its own words. */
 const refusals = { expected: /the server responded with a status of 4\d\d/ };
 
@@ -309,7 +311,9 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
     await using family = await startFakeTelegram({ token: "4242:family" });
     await using work = await startFakeTelegram({ token: "4243:work" });
     const telegram = { enabled: true, token: family.token, apiRoot: family.url };
-    const config = openAIConfig("http://127.0.0.1:9", { channels: { telegram }, gateway: { token: "page-token" } });
+    const owners = ["telegram:42", "telegram-work:42"];
+    const given = { channels: { telegram }, owners, gateway: { token: "page-token" } };
+    const config = openAIConfig("http://127.0.0.1:9", given);
     await using gateway = await startGateway({ config });
     await withPage(
       browser(),
@@ -338,12 +342,18 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
         await card.getByRole("button", { name: "Another account" }).click();
         await card.getByLabel("What do you call it?").fill("work");
         await card.getByRole("button", { name: "Test and connect" }).click();
-        await alert.getByText("There is a channel telegram-work already").waitFor();
+        await alert.getByText("The name telegram-work is taken").waitFor();
 
+        work.pushText({ chatId: "7", userId: "7", name: "Bob", text: "let me in" });
+        const asked = async () =>
+          Object(await (await fetch(new URL("api/pairings", gateway.gateway.pageUrl), bearer)).json());
+        await until("Bob waits", async () => (await asked()).waiting.length === 1);
         await account.getByRole("button", { name: "Remove the account" }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
         await account.waitFor({ state: "detached" });
-        assert.deepEqual((await stored(gateway)).channels, { telegram });
+        const left = await stored(gateway);
+        assert.deepEqual([left.channels, left.owners], [{ telegram }, ["telegram:42"]]);
+        await until("nobody waits there", async () => (await asked()).waiting.length === 0);
         await card.getByText(/^Connected since/).waitFor();
       },
       { ...refusals, token: "page-token" },
