@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PgModule } from "../../src/engine/postgres/modules.js";
+import { Database } from "../../src/engine/postgres/sql/database.js";
 import { EngineError } from "../../src/errors.js";
 import {
   answered,
@@ -157,6 +158,53 @@ test("a message that a node was about to store when it stood still is stored onc
     ["first"],
   );
   await until("it is published once", () => node.published.length === 1);
+});
+
+test("a node that stood still behind what it has stored does not go on with what another one may do by now", async () => {
+  const claimMs = 1500;
+  const still = new Int32Array(new SharedArrayBuffer(4));
+  let stops = 0;
+  const onBoundary = (name: string): void => {
+    if (name === "append:after-write" && stops++ === 0) Atomics.wait(still, 0, 0, claimMs);
+  };
+  await using node = await disposable(openNode(url(), "zombie", { timing: { ...timing, claimMs }, onBoundary }));
+  const outcomes: string[] = [];
+  const consumer = consuming(node.engine, "inbound", async (delivery) => {
+    const stored = delivery.append([titled("about to send")], { durable: true });
+    outcomes.push(
+      await stored.then(
+        () => "sent",
+        (error: unknown) => String(Object(error).kind),
+      ),
+    );
+    await stored;
+    await delivery.commit({ events: [answered([delivery.work.id])], emit: [] });
+  });
+  await node.engine.accept(inbound("first"), { events: [queued("first")] });
+  await until("it is done", () => outcomes.includes("sent"));
+  assert.deepEqual(outcomes, ["fenced", "sent"]);
+  await consumer.stop();
+});
+
+test("a transaction that the database ended before its commit was sent is done again", async () => {
+  const changes: boolean[] = [];
+  const onChange = (isWritable: boolean): number => changes.push(isWritable);
+  const database = new Database({ pg, url: url(), schema: "public", connections: 1, idleMs: 100, onChange });
+  let tries = 0;
+  const pid = await database.transaction(async (tx) => {
+    tries += 1;
+    const [row] = await tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    if (tries > 1) return row?.pid;
+    await ask(`SELECT pg_terminate_backend(${row?.pid})`);
+    await until("it has ended", async () => {
+      const left = await ask(`SELECT 1 FROM pg_stat_activity WHERE pid = ${row?.pid}`);
+      return left.length === 0;
+    });
+    return row?.pid;
+  });
+  assert.equal(typeof pid, "number");
+  assert.deepEqual([tries, changes], [2, []]);
+  await database.close();
 });
 
 test("a node that cannot renew its claims ends its turns by its own clock, and what nobody took goes on", async () => {

@@ -15,6 +15,8 @@ export interface LaneCalls {
   accepted(work: StoredWork): void;
   /** Something may be claimed after a while. The other nodes are told now. */
   wakeAfter(queue: QueueName, delayMs: number): void;
+  /** Ends what another node may have by now, because this one stood still. */
+  lapse(): void;
 }
 
 /** The other nodes of the database. */

@@ -105,7 +105,7 @@ function createNode(
     isHeard: () => signals()?.isListening === true,
   };
   const events = new EventTable({ instanceId, log });
-  return {
+  const node: Node = {
     ...{ database, jobs, events, others, now, boundary, log },
     lanes: {
       accepted(work) {
@@ -116,6 +116,7 @@ function createNode(
         lanes.wakeAfter(queue, delayMs);
         others.tell({ q: queue });
       },
+      lapse: () => lanes.lapse(node),
     },
     work: new WorkTable({ instanceId, jobs }),
     records: new Records(database, (kind, id) => others.tell({ r: [kind, id] })),
@@ -131,6 +132,7 @@ function createNode(
     }),
     counts: new Counts(),
   };
+  return node;
 }
 
 /** Does what the other nodes tell. */

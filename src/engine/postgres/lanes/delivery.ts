@@ -74,6 +74,9 @@ export class LaneDelivery implements Delivery<QueueName> {
       stored: () => wasAppended(this.#node),
     });
     if (emit.length > 0) this.#node.boundary("append:after-sync");
+    // What is done next, such as a send, cannot be taken back: another node may do it, if this one stood still.
+    this.#node.lanes.lapse();
+    assertCurrent(this.#attempt);
     return stored;
   }
 

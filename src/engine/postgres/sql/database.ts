@@ -1,7 +1,7 @@
 import { messageOf } from "../../../errors.js";
 import { Spread } from "../../../util/spread.js";
 import type { BossDb, PgClient, PgModule, PgPool } from "../modules.js";
-import { isCollision, isLost, isOutage, isTooLate, isUniqueViolation, toFault } from "./faults.js";
+import { isCollision, isLost, isNotSent, isOutage, isTooLate, isUniqueViolation, toFault } from "./faults.js";
 
 /** Runs statements, in which `@` before a name is the schema; the caller knows the shape of the rows, because it wrote the SELECT. */
 export interface Sql {
@@ -167,7 +167,7 @@ export class Database implements Sql {
         () => false,
       );
       // Nothing of it was stored: an old connection, or this node stood still.
-      const isCutBefore = (isCut && !isEnding) || isTooLate(error);
+      const isCutBefore = (isCut && !isEnding) || isNotSent(error) || isTooLate(error);
       throw isCutBefore ? new Cut("the connection was lost", { cause: error }) : error;
     } finally {
       client.removeListener("error", onError);

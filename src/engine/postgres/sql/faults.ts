@@ -66,6 +66,11 @@ export function isLost(error: unknown): boolean {
   return /connection (terminated|error)|not queryable/i.test(messageOf(error)) && !/timeout/i.test(messageOf(error));
 }
 
+/** What was asked was never sent: the connection had ended before. */
+export function isNotSent(error: unknown): boolean {
+  return /not queryable/i.test(messageOf(error));
+}
+
 /** The database has ended the transaction itself, because nothing came from here for too long. The commit came too late: nothing is stored. */
 export function isTooLate(error: unknown): boolean {
   return codeOf(error) === "25P03";
