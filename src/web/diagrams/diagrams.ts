@@ -39,22 +39,31 @@ export class Diagrams {
     const picture = await pictureOf(drawn);
     const old = frame.querySelector(".diagram");
     if (old !== null) return old.replaceChildren(picture);
-    const place = h("div", {
-      class: "diagram",
-      tabindex: "0",
-      role: "group",
-      "aria-label": markdownWords.t("diagram"),
-    });
-    place.append(picture);
+    const place = h("div", { class: "diagram" }, picture);
     const fold = h("details", { class: "diagram-source" }, h("summary", {}, markdownWords.t("diagramSource")));
     pre.replaceWith(place, fold);
     fold.append(pre);
+    const isSmall = picture.clientWidth < picture.naturalWidth || picture.clientHeight < picture.naturalHeight;
+    if (isSmall) frame.querySelector(".copy")?.before(sizeButton(place));
   }
 
   async #draw(source: string): Promise<Drawn | undefined> {
     if (this.#frame?.isAlive !== true) this.#frame = new DrawingFrame();
     return await this.#frame.draw(source, this.#dark.matches);
   }
+}
+
+/** The whole of it is seen at first, so that nobody scrolls in it who wants past it. */
+function sizeButton(place: HTMLElement): HTMLElement {
+  const { t } = markdownWords;
+  const button = h("button", { type: "button", class: "diagram-size", "aria-pressed": "false" }, t("fullSize"));
+  button.addEventListener("click", () => {
+    const isLarge = place.classList.toggle("is-large");
+    button.setAttribute("aria-pressed", String(isLarge));
+    if (isLarge) place.tabIndex = 0;
+    else place.removeAttribute("tabindex");
+  });
+  return button;
 }
 
 /** As a picture it can neither run nor load anything. */

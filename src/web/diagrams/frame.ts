@@ -13,6 +13,18 @@ interface Mermaid {
 /** Longer diagrams take the browser too long. */
 const longest = 20_000;
 const mostEdges = 300;
+const slices = [
+  "#2a6b5a",
+  "#b5651d",
+  "#3f6fb0",
+  "#8a4f9e",
+  "#b3362b",
+  "#6b7a1f",
+  "#17808a",
+  "#a0527a",
+  "#6e655a",
+  "#4a5aa8",
+];
 const settings = {
   startOnLoad: false,
   securityLevel: "strict",
@@ -21,6 +33,12 @@ const settings = {
   htmlLabels: false,
   flowchart: { htmlLabels: false },
   fontFamily: "system-ui, sans-serif",
+  // Those of the themes are nearly the same in a pie, and as the ground.
+  themeVariables: {
+    ...Object.fromEntries(slices.flatMap((colour, index) => [[`pie${index + 1}`, colour]])),
+    pieOpacity: "1",
+    pieSectionTextColor: "#ffffff",
+  },
   maxTextSize: longest,
   maxEdges: mostEdges,
 };

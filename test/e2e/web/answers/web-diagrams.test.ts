@@ -93,6 +93,26 @@ describe("diagrams in answers on the web page", { timeout: 120_000, skip: withou
     ),
   );
 
+  pageTest("a large diagram is seen whole on a phone, and scrolls in its place only at full size", () =>
+    withPage(
+      browser,
+      backend.url,
+      async (page) => {
+        await ask(page);
+        const block = page.locator(".markdown .code").first();
+        const place = block.locator(".diagram");
+        const overflow = () => place.evaluate((one) => one.scrollWidth > one.clientWidth);
+        assert.equal(await overflow(), false);
+        const button = block.getByRole("button", { name: "Full size" });
+        await button.click();
+        assert.deepEqual([await overflow(), await button.getAttribute("aria-pressed")], [true, "true"]);
+        await button.click();
+        assert.equal(await overflow(), false);
+      },
+      { ...expected, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+    ),
+  );
+
   pageTest("what draws has no origin: it reaches neither the page nor the gateway", () =>
     withPage(
       browser,
