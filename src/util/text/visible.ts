@@ -18,6 +18,11 @@ export function visibleLines(text: string): string {
   );
 }
 
+/** A name or a title that cannot turn around itself and what is beside it: without marks of direction. */
+export function withoutTurns(text: string): string {
+  return text.replaceAll(/[\u{61c}\u{200e}\u{200f}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gu, "");
+}
+
 /** Whether there is anything in it that people can see. */
 export function hasVisible(text: string): boolean {
   return /[^\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}]/u.test(text);

@@ -1,6 +1,7 @@
 import { ClientError } from "../../client/client-error.js";
 import { sizeOf } from "../../client/notices.js";
 import type { UploadedFile } from "../../client/upload.js";
+import { withoutTurns } from "../../util/text/visible.js";
 import { chatWords } from "../chat/words.js";
 import { sentenceOf } from "../failures/said.js";
 import type { OutgoingFile } from "../outbox/outbox-store.js";
@@ -94,7 +95,7 @@ export class ChosenFile {
     this.element = h(
       "li",
       {},
-      h("span", { class: "file-name" }, file.name),
+      h("span", { class: "file-name" }, withoutTurns(file.name)),
       h("span", { class: "file-size" }, sizeOf(file.content.size)),
       this.#state,
       h(

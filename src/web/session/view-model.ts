@@ -1,6 +1,7 @@
 import { historyNotice } from "../../client/notices.js";
 import type { EventType } from "../../events/catalogue.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
+import { withoutTurns } from "../../util/text/visible.js";
 import {
   addItem,
   type Draft,
@@ -90,7 +91,7 @@ const handlers: Handlers = {
       kind: "user",
       messageId: message_id,
       ...shown,
-      sender: channel === "webui" ? undefined : sender_name,
+      sender: channel === "webui" || sender_name === undefined ? undefined : withoutTurns(sender_name),
       status: "queued",
     });
   },

@@ -4,7 +4,7 @@ import { canBeShown, choicesFor, questionText } from "../../../src/agent/questio
 import { toTelegramHtml } from "../../../src/channels/formatting/dialects/telegram-html.js";
 import { noticeOf } from "../../../src/client/notices.js";
 import { createPolicy } from "../../../src/policy/policy.js";
-import { visible, visibleAddress, visibleJson, visibleLines } from "../../../src/util/text/visible.js";
+import { visible, visibleAddress, visibleJson, visibleLines, withoutTurns } from "../../../src/util/text/visible.js";
 import { questionOf } from "../../../src/web/session/view-parts.js";
 import { parseTelegramHtml } from "../../support/rules/telegram-entities.js";
 
@@ -155,4 +155,9 @@ test("what is too long to be shown whole counts with its visible signs", () => {
   assert.ok(canBeShown({ a: "x".repeat(11_000) }));
   assert.ok(!canBeShown({ a: "x".repeat(12_001) }));
   assert.ok(!canBeShown({ a: "\u202e".repeat(6000) }));
+});
+
+test("a name cannot turn around itself and what is beside it, and keeps its letters and its signs", () => {
+  assert.equal(withoutTurns("photo\u202Egnp.exe\u2066!\u200F"), "photognp.exe!");
+  for (const name of ["Zoë 👨‍👩‍👧", "שלום", "می‌خواهم"]) assert.equal(withoutTurns(name), name);
 });

@@ -1,4 +1,5 @@
 import { isRecord } from "../../../client/frames.js";
+import { withoutTurns } from "../../../util/text/visible.js";
 import { chatsWords } from "./words.js";
 
 /** One line of the list of chats. */
@@ -51,7 +52,7 @@ const ofJob = /^\[Scheduled: ([^\]]+)\] /;
 
 export function titleOf(entry: SessionEntry): string {
   return (
-    (entry.title || entry.text.replace(ofJob, "$1: ")).slice(0, 120) ||
+    withoutTurns(entry.title || entry.text.replace(ofJob, "$1: ")).slice(0, 120) ||
     (entry.channel === "webui" ? chatsWords.t("newChat") : entry.key)
   );
 }
