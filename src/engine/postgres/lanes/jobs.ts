@@ -80,7 +80,7 @@ export class Jobs {
     const held = `FROM @job_common WHERE name = ${name} AND id = ${statement.value(id)}::uuid AND state = 'active'
       AND retry_count = ${statement.value(retryCount)}::int`;
     statement.with("held", done === undefined ? `SELECT 1 ${held} FOR SHARE` : `DELETE ${held} RETURNING 1`);
-    statement.require("held");
+    statement.mustHave("held");
     if (done !== undefined && done.claimed.length > 0)
       statement.with(
         "taken_along",

@@ -27,7 +27,7 @@ export class Statement {
   }
 
   /** Nothing is done unless the part has one row. */
-  require(name: string): void {
+  mustHave(name: string): void {
     this.result(name, `1 / (SELECT count(*) FROM ${name})`);
   }
 

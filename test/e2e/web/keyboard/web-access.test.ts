@@ -90,7 +90,8 @@ describe("the page for everybody", { timeout: 300_000, skip: withoutChromium() }
       context: { reducedMotion: "reduce", ...context },
       expected: /40\d/,
     });
-    findings.set(size, found);
+    // A second try looks again.
+    if (Object.values(found).every(({ size: count }) => count === 0)) findings.set(size, found);
     return found;
   }
 
