@@ -81,9 +81,9 @@ function diagrams(): Plugin {
       const folder = join(outDir, "diagrams");
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, "mermaid.js.gz"), gzipSync(readFileSync(library), { level: 9 }));
-      const { version } = JSON.parse(readFileSync(join(dirname(library), "..", "package.json"), "utf8"));
-      const licence = readFileSync(join(dirname(library), "..", "LICENSE"), "utf8");
-      appendFileSync(join(outDir, "licences.md"), `\n## @mermaid-js/tiny - ${version} (MIT)\n\n${licence}`);
+      const { name, version, license } = JSON.parse(readFileSync(join(dirname(library), "..", "package.json"), "utf8"));
+      const text = readFileSync(join(dirname(library), "..", "LICENSE"), "utf8");
+      appendFileSync(join(outDir, "licences.md"), `\n## ${name} - ${version} (${license})\n\n${text}`);
       await buildScript("diagrams/frame.ts", "diagrams/frame.js");
       const script = readFileSync(join(folder, "frame.js"), "utf8").trim();
       const hash = createHash("sha256").update(script).digest("base64");

@@ -23,7 +23,7 @@ export function plain(key: string): string {
   return key.replaceAll(/[_-]/g, "").toLowerCase();
 }
 
-/** Whether a key is this one, however it is spelled. What ends with a hyphen was to go on. */
+/** Whether a key is this one, however it is spelled. One that ends with a hyphen is not finished. */
 export function isSpelling(key: string, known: string): boolean {
   return plain(key) === plain(known) && /[^_-]$/.test(key);
 }

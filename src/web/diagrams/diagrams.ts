@@ -26,7 +26,8 @@ export class Diagrams {
 
   constructor() {
     this.#dark.addEventListener("change", () => {
-      for (const frame of document.querySelectorAll(".code:has(.diagram)")) void this.show(frame);
+      // What cannot be drawn again stays as it was.
+      for (const frame of document.querySelectorAll(".code:has(.diagram)")) this.show(frame).catch(() => undefined);
     });
   }
 

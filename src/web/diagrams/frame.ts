@@ -61,7 +61,8 @@ class DiagramFrame {
   }
 
   async #draw(source: string, isDark: boolean) {
-    const { mermaid } = globalThis as unknown as { readonly mermaid: Mermaid };
+    const { mermaid } = globalThis as { readonly mermaid?: Mermaid };
+    if (mermaid === undefined) throw new Error("The library did not load.");
     mermaid.initialize({ ...settings, theme: isDark ? "dark" : "neutral" });
     this.#count += 1;
     const { svg } = await mermaid.render(`diagram${this.#count}`, source);

@@ -52,6 +52,20 @@ describe("what is not sent yet on the web page", { timeout: 120_000, skip: witho
     }),
   );
 
+  pageTest(
+    "a message that is too large for the gateway is refused by itself, and what comes after it is answered",
+    () =>
+      onPage(async (page) => {
+        // In letters that take more bytes than they are characters.
+        await page.getByLabel("Message", { exact: true }).fill("長".repeat(900_000));
+        await page.keyboard.press("Enter");
+        await page.getByText(/^Not sent: It is larger than what the gateway takes at once/).waitFor();
+        await page.getByRole("button", { name: "Discard" }).click();
+        await write(page, "and this?");
+        await page.locator(".message.assistant", { hasText: "You said: and this?" }).waitFor();
+      }),
+  );
+
   pageTest("a file that a gateway does not take because it is stopping goes along once it is back", () =>
     withPage(
       browser(),

@@ -152,7 +152,7 @@ async function textOf(call: (db: BossDb) => Promise<unknown>): Promise<string> {
 }
 
 function unknownBoss(): Error {
-  return new Error("This version of pg-boss asks the database in a way that is not known here");
+  return new Error("This version of pg-boss cannot be used. Install the right one: maxclaw add postgres");
 }
 
 function assertOne(affected: number): void {

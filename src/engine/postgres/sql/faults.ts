@@ -63,7 +63,7 @@ export function isDivisionByZero(error: unknown): boolean {
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return /^(08|57P0[12]|ECONNRESET|EPIPE)/.test(code);
-  return /connection (terminated|error)|not queryable/i.test(messageOf(error)) && !/timeout/i.test(messageOf(error));
+  return /connection (terminated|error)/i.test(messageOf(error)) && !/timeout/i.test(messageOf(error));
 }
 
 /** What was asked was never sent: the connection had ended before. */

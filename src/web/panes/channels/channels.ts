@@ -116,11 +116,11 @@ export async function removeAccount(api: Api, name: string): Promise<void> {
   const { paired, waiting } = await api.get("api/pairings");
   const isThere = (one: JsonObject): boolean => textIn(one.channel) === name;
   for (const { senderId } of recordsIn(paired).filter(isThere))
-    await revoke(api, { channel: name, id: textIn(senderId), name: "" });
+    await revoke(api, { channel: name, id: textIn(senderId) });
   for (const { code } of recordsIn(waiting).filter(isThere)) await api.post("api/pairings/refuse", { code });
 }
 
-export async function revoke(api: Api, { channel, id }: Person): Promise<void> {
+export async function revoke(api: Api, { channel, id }: Pick<Person, "channel" | "id">): Promise<void> {
   await api.delete(`api/pairings/${encodeURIComponent(channel)}/${encodeURIComponent(id)}`);
 }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
-import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
+import { describe } from "node:test";
+import type { Page } from "playwright-core";
+import { type PageOptions, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { backendOfBlock, browserOfBlock } from "../../../support/worlds/http/page-block.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const fenced = (source: string): string => `\`\`\`mermaid\n${source}\n\`\`\`\n\n`;
@@ -21,17 +21,20 @@ const answer = [
 ];
 
 describe("diagrams in answers on the web page", { timeout: 120_000, skip: withoutChromium() }, () => {
-  let browser: Browser;
-  let backend: Backend;
+  const browser = browserOfBlock();
+  const backend = backendOfBlock({ answer: () => ({ text: answer }) });
 
-  before(async () => {
-    browser = await openChromium();
-    backend = await startBackend({ answer: () => ({ text: answer }) });
-  });
-  after(async () => {
-    await browser?.close();
-    await backend?.stop();
-  });
+  /** On a page with the answer. */
+  const onAnswer = (scenario: (page: Page) => Promise<void>, options: PageOptions = {}): Promise<void> =>
+    withPage(
+      browser(),
+      backend().url,
+      async (page) => {
+        await ask(page);
+        await scenario(page);
+      },
+      { expected: /Executing inline event handler violates/, ...options },
+    );
 
   async function ask(page: Page): Promise<void> {
     await page.getByRole("textbox", { name: "Message" }).fill("draw it");
@@ -40,16 +43,11 @@ describe("diagrams in answers on the web page", { timeout: 120_000, skip: withou
     await page.locator(".diagram img").nth(3).waitFor();
   }
 
-  const expected = { expected: /Executing inline event handler violates/ };
-
   pageTest("a diagram is a picture above its source; what cannot be drawn stays its source", async () => {
     const asked: string[] = [];
     const onPage = (page: Page) => page.on("request", (request) => asked.push(request.url()));
-    await withPage(
-      browser,
-      backend.url,
+    await onAnswer(
       async (page) => {
-        await ask(page);
         const blocks = page.locator(".markdown .code");
         assert.deepEqual(
           await Promise.all((await blocks.all()).map((block) => block.locator("img").count())),
@@ -65,40 +63,31 @@ describe("diagrams in answers on the web page", { timeout: 120_000, skip: withou
         assert.equal(await source.textContent(), `${flow}\n`);
         assert.match(await blocks.nth(2).locator("pre").innerText(), /broken/);
         assert.deepEqual(
-          asked.filter((url) => !url.startsWith(new URL(backend.url).origin) && !url.startsWith("blob:")),
+          asked.filter((url) => !url.startsWith(new URL(backend().url).origin) && !url.startsWith("blob:")),
           [],
         );
       },
-      { ...expected, onPage },
+      { onPage },
     );
   });
 
   pageTest("what is drawn is redrawn for dark, and the end of the answer stays in sight", () =>
-    withPage(
-      browser,
-      backend.url,
-      async (page) => {
-        await ask(page);
-        await page.getByText("That is all of it.").last().waitFor();
-        const end = await page.locator(".markdown p").last().boundingBox();
-        assert.ok(end !== null && end.y > 0 && end.y + end.height < (page.viewportSize()?.height ?? 0));
-        const first = page.locator(".markdown .code").first();
-        const light = await first.locator("img").getAttribute("src");
-        await page.emulateMedia({ colorScheme: "dark" });
-        await first.locator(`img:not([src="${light}"])`).waitFor();
-        assert.equal(await page.locator(".diagram img").count(), 4);
-        assert.equal(await page.locator(".diagram-source").count(), 4);
-      },
-      expected,
-    ),
+    onAnswer(async (page) => {
+      await page.getByText("That is all of it.").last().waitFor();
+      const end = await page.locator(".markdown p").last().boundingBox();
+      assert.ok(end !== null && end.y > 0 && end.y + end.height < (page.viewportSize()?.height ?? 0));
+      const first = page.locator(".markdown .code").first();
+      const light = await first.locator("img").getAttribute("src");
+      await page.emulateMedia({ colorScheme: "dark" });
+      await first.locator(`img:not([src="${light}"])`).waitFor();
+      assert.equal(await page.locator(".diagram img").count(), 4);
+      assert.equal(await page.locator(".diagram-source").count(), 4);
+    }),
   );
 
   pageTest("a large diagram is seen whole on a phone, and scrolls in its place only at full size", () =>
-    withPage(
-      browser,
-      backend.url,
+    onAnswer(
       async (page) => {
-        await ask(page);
         const block = page.locator(".markdown .code").first();
         const place = block.locator(".diagram");
         const overflow = () => place.evaluate((one) => one.scrollWidth > one.clientWidth);
@@ -109,23 +98,20 @@ describe("diagrams in answers on the web page", { timeout: 120_000, skip: withou
         await button.click();
         assert.equal(await overflow(), false);
       },
-      { ...expected, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+      { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
     ),
   );
 
   pageTest("what draws has no origin: it reaches neither the page nor the gateway", () =>
-    withPage(
-      browser,
-      backend.url,
+    onAnswer(
       async (page) => {
-        await ask(page);
         const title = await page.title();
         const frame = page.frames().find((one) => one.url().includes("/diagrams/"));
         const works = [
           "parent.document.title",
           "localStorage.length",
           "document.cookie",
-          `fetch("${backend.url}api/status")`,
+          `fetch("${backend().url}api/status")`,
         ];
         const tried = await Promise.all(
           works.map((work) =>

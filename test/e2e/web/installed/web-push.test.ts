@@ -181,8 +181,9 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
       ),
   );
 
-  if (withoutNginx() === false)
-    pageTest("behind a proxy with TLS, below a path, it is turned on, shown and answered just so", async () => {
+  pageTest(
+    "behind a proxy with TLS, below a path, it is turned on, shown and answered just so",
+    async () => {
       await using nginx = await startNginx(new URL(backend.url).origin, "/assistant", "chat.example");
       await onPage(
         "proxy",
@@ -205,7 +206,9 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
         },
         { url: nginx.whole },
       );
-    });
+    },
+    withoutNginx(),
+  );
 });
 
 interface Parts {

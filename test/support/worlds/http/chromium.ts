@@ -50,8 +50,8 @@ async function launch(
 }
 
 /** A test in the browser. A busy CI machine gets a second try, and the report says so. */
-export function pageTest(name: string, run: () => Promise<void>): void {
-  it(name, async (t) => {
+export function pageTest(name: string, run: () => Promise<void>, skip: string | false = false): void {
+  it(name, { skip }, async (t) => {
     try {
       await run();
     } catch (error) {
