@@ -344,9 +344,15 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
         await card.getByRole("button", { name: "Test and connect" }).click();
         await alert.getByText("The name telegram-work is taken").waitFor();
 
-        work.pushText({ chatId: "7", userId: "7", name: "Bob", text: "let me in" });
-        const asked = async () =>
-          Object(await (await fetch(new URL("api/pairings", gateway.gateway.pageUrl), bearer)).json());
+        const pairings = new URL("api/pairings", gateway.gateway.pageUrl);
+        const asked = async () => Object(await (await fetch(pairings, bearer)).json());
+        work.pushText({ chatId: "6", userId: "6", name: "Ann", text: "let me in" });
+        await until("Ann waits", async () => (await asked()).waiting.length === 1);
+        const { code } = (await asked()).waiting[0];
+        const headers = { ...bearer.headers, "content-type": "application/json" };
+        await fetch(`${pairings}/approve`, { method: "POST", headers, body: JSON.stringify({ code }) });
+        assert.equal((await asked()).paired.length, 1);
+        work.pushText({ chatId: "7", userId: "7", name: "Bob", text: "me too" });
         await until("Bob waits", async () => (await asked()).waiting.length === 1);
         await account.getByRole("button", { name: "Remove the account" }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
@@ -354,6 +360,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
         const left = await stored(gateway);
         assert.deepEqual([left.channels, left.owners], [{ telegram }, ["telegram:42"]]);
         await until("nobody waits there", async () => (await asked()).waiting.length === 0);
+        assert.deepEqual((await asked()).paired, []);
         await card.getByText(/^Connected since/).waitFor();
       },
       { ...refusals, token: "page-token" },
