@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { shared } from "../util/async/shared.js";
+import { Shared } from "../util/async/shared.js";
 import { missingPrograms } from "../util/files/find-program.js";
 import type { LoadedSkill, SkillProblem, Skills } from "./find.js";
 import { type DefaultSelector, selectSkills } from "./select.js";
@@ -56,19 +56,17 @@ export function createSkillSource(skills: Skills, selector: DefaultSelector): Sk
   let problems: readonly SkillProblem[] = [];
   let listed: ReadonlySet<string> = new Set();
   let lookedAt = 0;
-  const look = () =>
-    shared(async () => {
-      const startedAt = Date.now();
-      const found = await skills.find();
-      ({ problems } = found);
-      listed = new Set(found.skills.map(({ path }) => path));
-      lookedAt = startedAt;
-      return found.skills;
-    }, sharedMs);
-  let find = look();
+  const all = new Shared(async () => {
+    const startedAt = Date.now();
+    const found = await skills.find();
+    ({ problems } = found);
+    listed = new Set(found.skills.map(({ path }) => path));
+    lookedAt = startedAt;
+    return found.skills;
+  }, sharedMs);
   return {
     async list() {
-      return (await find()).map((skill) => {
+      return (await all.get()).map((skill) => {
         const { name, description, source, path, enabled, allowedTools, aliases } = skill;
         const displayName = aliases.at(-1) ?? name;
         return { name, displayName, description, source, path, enabled, allowedTools, problems: problemsOf(skill) };
@@ -77,7 +75,7 @@ export function createSkillSource(skills: Skills, selector: DefaultSelector): Sk
     text: (name) => skills.text(name),
     read: (name) => skills.read(name),
     async select(text, selected) {
-      const selection = selectSkills(text, selected, await find(), selector);
+      const selection = selectSkills(text, selected, await all.get(), selector);
       const matched = selection.matched.map(({ name, body, source, truncated }) => ({
         name,
         text: body,
@@ -88,15 +86,12 @@ export function createSkillSource(skills: Skills, selector: DefaultSelector): Sk
     },
     async switchTo(name, isEnabled) {
       const skill = await skills.switchTo(name, isEnabled);
-      // What was seen a moment ago is not so any more.
-      find = look();
+      all.forget();
       return skill;
     },
     problems: () => problems.filter(({ path }) => isUnchanged(path, lookedAt)).map(({ sentence }) => sentence),
     leftOut: () => problems.filter(({ path }) => !listed.has(path)).map(({ sentence }) => sentence),
-    lookAgain() {
-      find = look();
-    },
+    lookAgain: () => all.forget(),
   };
 }
 

@@ -16,6 +16,14 @@ export interface Fact extends Partial<Origin> {
   readonly text: string;
 }
 
+interface OwnerMemoryOptions {
+  readonly log: Logger;
+  /** Other nodes may change the file. */
+  readonly alone?: Alone;
+  /** The file is another one now. */
+  readonly onChanged?: () => void;
+}
+
 /** The owner's MEMORY.md, for the assistant's own tool and for the owner who looks at it. */
 export class OwnerMemory {
   readonly #workspace: string;
@@ -23,14 +31,16 @@ export class OwnerMemory {
   readonly #log: Logger;
   readonly #notes: ReturnType<typeof createNotes>;
   readonly #alone: Alone;
+  readonly #onChanged: () => void;
   readonly #queue = new InOrder();
 
-  /** `alone`: other nodes may change the file. */
-  constructor(workspace: string, learned: Learned, log: Logger, alone = alreadyAlone) {
+  constructor(workspace: string, learned: Learned, options: OwnerMemoryOptions) {
+    const { log, alone = alreadyAlone, onChanged = () => {} } = options;
     this.#workspace = workspace;
     this.#learned = learned;
     this.#log = log;
     this.#alone = alone;
+    this.#onChanged = onChanged;
     this.#notes = createNotes({ root: workspace, name });
   }
 
@@ -42,6 +52,7 @@ export class OwnerMemory {
   /** What the assistant keeps or forgets, and `where` it did. */
   async change(change: NoteChange, where: Origin): Promise<NoteOutcome> {
     const outcome = await this.inTurn(() => this.#notes.change(change));
+    if (outcome === "done") this.#onChanged();
     if (outcome !== "done" || change.kind === "remove") return outcome;
     // The fact is kept, also where this fails.
     await this.#learned.note(oneLine(change.text), where).catch((error: unknown) => {
@@ -70,6 +81,7 @@ export class OwnerMemory {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       const text = [...lines.slice(0, at), ...lines.slice(at + 1)].join("\n");
       await replaceFile(join(await realpath(dirname(path)), basename(path)), text);
+      this.#onChanged();
     });
   }
 

@@ -21,7 +21,7 @@ import { createSkills } from "../../skills/find.js";
 import { createSkillSource, type SkillSource } from "../../skills/source.js";
 import { isTemplate } from "../../templates/workspace.js";
 import { abortable } from "../../util/async/abortable.js";
-import { shared } from "../../util/async/shared.js";
+import { Shared } from "../../util/async/shared.js";
 import { ownPackage } from "../../util/package-folder.js";
 import type { Core } from "../core/core.js";
 import { budgetsThrough, modelsThrough, skillsThrough } from "../live/through.js";
@@ -52,6 +52,7 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
   const sent = new SentRequests({ now });
   core.lives.onLeave("sent requests", async (key) => sent.forget(key));
   const loader = createContextFiles(workspace, { isTemplate });
+  const files = new Shared(() => loader.load(), sharedMs);
   return {
     models: openModels(options, core, live, circuits),
     async answers(provider, signal) {
@@ -61,18 +62,17 @@ export async function openMind(options: GatewayOptions, core: Core, live: LiveCo
     },
     budgets: await openBudgets(options, core, live),
     skills: openSkills(core, live),
-    contextFiles: { load: shared(() => loader.load(), sharedMs) },
+    contextFiles: { load: () => files.get() },
     chatMemory: createChatMemory(
       core.folders.files.kept,
       core.folders.provenance.markForeign,
       core.process.withSharedFiles,
     ),
-    ownerMemory: new OwnerMemory(
-      workspace,
-      new Learned(await core.engine.records.open("learned")),
-      options.log,
-      core.process.withSharedFiles,
-    ),
+    ownerMemory: new OwnerMemory(workspace, new Learned(await core.engine.records.open("learned")), {
+      log: options.log,
+      alone: core.process.withSharedFiles,
+      onChanged: () => files.forget(),
+    }),
     sent,
   };
 }

@@ -18,6 +18,17 @@ test("what is to be remembered is in every later conversation", async () => {
   assert.match(t.model.requests.at(-1)?.bodyText ?? "", /# Memory\\n- The cat is called Mia\./);
 });
 
+test("what is remembered is known to the very next message, however soon it comes", async () => {
+  await using t = await startWithModel({ text: "ok" });
+  for (let n = 0; n < 20; n++) {
+    t.model.setAnswer([call("memory_write", { text: `Cat ${n} is black.` }), { text: "Noted." }]);
+    await t.gateway.ask("remember it");
+    t.model.setAnswer({ text: "ok" });
+    await t.gateway.ask("what do you know?", { key: "webui:other" });
+    assert.ok(t.model.requests.at(-1)?.bodyText.includes(`- Cat ${n} is black.`), `cat ${n}`);
+  }
+});
+
 test("earlier conversations are found, also in Chinese and after a restart, but not the question itself", async () => {
   await using t = await startWithModel({ text: "好的，我记住了龙虾网关。" });
   await t.gateway.ask("我的项目叫做龙虾网关", { key: "webui:old" });

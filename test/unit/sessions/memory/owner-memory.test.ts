@@ -26,7 +26,7 @@ async function open(text?: string) {
   await mkdir(join(workspace, "memory"));
   if (text !== undefined) await writeFile(file, text);
   const kept = records();
-  const memory = new OwnerMemory(workspace, new Learned(kept), silentLog);
+  const memory = new OwnerMemory(workspace, new Learned(kept), { log: silentLog });
   return { memory, file, workspace, kept: kept.kept };
 }
 
