@@ -154,8 +154,8 @@ export interface Platform<Section extends CommonSection> {
   };
   /** The section `channels.<name>` of the config. */
   readonly section: z.ZodType<Section>;
-  /** False: what the section says keeps the channel off although it is switched on. A change of that counts at once. */
-  readonly isPermitted?: (section: Section) => boolean;
+  /** Its own code looks at who may talk, besides the gateway, which asks with each message: another list opens it again. */
+  readonly readsLists?: boolean;
   /** Keys of the section that only the file, or who has the gateway's token, may change. */
   readonly guarded?: readonly string[];
   /** What a section that is switched on cannot do without, as a sentence. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import type { Shape } from "../bus/replies.js";
 import { ChannelError } from "../errors.js";
@@ -172,9 +173,12 @@ export function unsharedOf(name: string, sections: ChannelSections): readonly Un
   return found ?? [];
 }
 
-/** Whether the section lets the channel run, where there is one. */
-export function isPermitted(name: string, sections: ChannelSections): boolean {
-  return withSection(name, sections, ({ platform, section }) => platform.isPermitted?.(section) !== false) ?? false;
+/** Whether an open channel of this name can go on when its section changes like this. */
+export function goesOnWith(name: string, before: CommonSection | undefined, now: CommonSection | undefined): boolean {
+  const platform = platformOf(name);
+  const isAsked = platform !== undefined && platforms[platform].readsLists !== true;
+  const lists = isAsked ? { allowFrom: [], allowGroups: [] } : {};
+  return before !== undefined && now !== undefined && isDeepStrictEqual({ ...before, ...lists }, { ...now, ...lists });
 }
 
 /** How replies are cut on platforms that say so while they are off. */

@@ -10,8 +10,6 @@ export const emailPlatform: Platform<EmailSection> = {
 
   section: email,
 
-  isPermitted: ({ consentGranted }) => consentGranted,
-
   lacks(section) {
     const missing = missingKey(section);
     return missing === undefined ? undefined : problemSentence("channel_lacks", { name: "email", missing });

@@ -22,6 +22,8 @@ export const matrixPlatform: Platform<MatrixSection> = {
     });
   },
 
+  readsLists: true,
+
   shape: async () => (await import("./shape.js")).matrixShape,
 
   async open(section, { context, home, isShared, log }) {

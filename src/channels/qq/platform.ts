@@ -16,6 +16,8 @@ export const qqPlatform: Platform<QqSection> = {
       ? problemSentence("channel_lacks", { name: "qq", missing: "appId and appSecret" })
       : undefined,
 
+  readsLists: true,
+
   shape: async () => (await import("./shape.js")).qqShape,
 
   async open(section, { context, log }) {

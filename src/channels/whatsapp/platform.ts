@@ -15,6 +15,8 @@ export const whatsappPlatform: Platform<WhatsAppSection> = {
   lacks: ({ bridgeUrl }) =>
     bridgeUrl === undefined ? problemSentence("channel_lacks", { name: "whatsapp", missing: "bridgeUrl" }) : undefined,
 
+  readsLists: true,
+
   shape: async () => (await import("./shape.js")).whatsappShape,
 
   async open({ bridgeUrl, bridgeToken, allowFrom, allowSelf }, { context, log }) {

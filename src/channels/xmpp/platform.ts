@@ -14,6 +14,8 @@ export const xmppPlatform: Platform<XmppSection> = {
     return password === undefined ? problemSentence("channel_lacks", { name: "xmpp", missing: "password" }) : undefined;
   },
 
+  readsLists: true,
+
   shape: async () => (await import("./shape.js")).xmppShape,
 
   async open({ jid, password, service, rooms, nick, allowFrom, allowGroups }, { context, log }) {

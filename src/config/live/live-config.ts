@@ -10,10 +10,8 @@ import { differences, type SettingPath, withPlaces } from "./differences.js";
 
 /** A part of the gateway that goes on with other settings. */
 export interface SettingOwner {
-  /** Sections with all that is in them, e.g. `providers` or `channels.*.allowFrom`. */
-  readonly sections?: readonly string[];
-  /** Single places: `channels.*` is a channel that comes or goes, and nothing in one. */
-  readonly places?: readonly string[];
+  /** Sections with all that is in them, e.g. `providers` or `tools.exec.timeout`. */
+  readonly sections: readonly string[];
   /** Called with the whole config once any of it has changed. What it throws leaves its settings as they were. */
   apply(next: Config): void | Promise<void>;
 }
@@ -89,10 +87,7 @@ export class LiveConfig {
 
   /** Whether a key that changes in the file counts without a restart. */
   takes(path: SettingPath): boolean {
-    const isOwnedNow = (place: SettingPath): boolean => this.#owners.some((owner) => isOwned(owner, place));
-    // A channel that is switched comes or goes as a whole.
-    const isSwitch = path[0] === "channels" && path.length === 3 && path[2] === "enabled";
-    return isOwnedNow(path) || (isSwitch && isOwnedNow(path.slice(0, 2)));
+    return this.#owners.some((owner) => isOwned(owner, path));
   }
 
   /** Reads the file again, and takes over what can be. Never rejects. */
@@ -200,11 +195,6 @@ function whyNot(loaded: LoadedConfig, before: LoadedConfig): string | undefined 
   return `${found.map(findingIn).join(". ")}. The gateway goes on as before.`;
 }
 
-function isOwned({ sections = [], places = [] }: SettingOwner, place: SettingPath): boolean {
-  const fits = (pattern: string, isWhole: boolean): boolean => {
-    const parts = pattern.split(".");
-    const isLong = isWhole ? place.length === parts.length : place.length >= parts.length;
-    return isLong && parts.every((part, at) => part === "*" || part === place[at]);
-  };
-  return sections.some((section) => fits(section, false)) || places.some((one) => fits(one, true));
+function isOwned({ sections }: SettingOwner, place: SettingPath): boolean {
+  return sections.some((section) => section.split(".").every((part, at) => part === place[at]));
 }

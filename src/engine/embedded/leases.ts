@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { z } from "zod";
 import { createGate } from "../../util/async/gate.js";
 import { InOrder } from "../../util/async/in-order.js";
@@ -21,6 +22,8 @@ export class Leases {
   constructor(records: LiveRecords, store: Store) {
     this.#records = records;
     this.#store = store;
+    // One for each who waits, of whom a gateway with many channels has many at its start.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   async take(name: string, signal: AbortSignal): Promise<Lease> {

@@ -3,8 +3,15 @@ import type { ChannelStates } from "../../api/status/channel-states.js";
 import { createPreviews, type Previews } from "../../bus/previews.js";
 import type { Shape } from "../../bus/replies.js";
 import type { Channel, OwnChannelContext, ReceivedMessage } from "../../channels/channel.js";
-import type { PlatformScope } from "../../channels/platform.js";
-import { isPermitted, openPlatform, platformNames, platformOf, shapeOf } from "../../channels/platforms.js";
+import type { CommonSection, OpenedPlatform, PlatformScope } from "../../channels/platform.js";
+import {
+  type ChannelSections,
+  goesOnWith,
+  openPlatform,
+  platformNames,
+  platformOf,
+  shapeOf,
+} from "../../channels/platforms.js";
 import { OpenWebhookPaths } from "../../channels/wire/webhook-paths.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
 import type { Config } from "../../config/schema.js";
@@ -30,7 +37,7 @@ export interface Channels {
   readonly problems: () => readonly string[];
   /** It comes from an extension, and not from a section of the config. */
   isAdded(name: string): boolean;
-  /** Opens the channels that these sections switch on, and ends those that they switch off. */
+  /** Opens the channels that these sections switch on, ends those that they switch off, and opens again what they change. */
   follow(sections: Config["channels"], connections: ComingAndGoing, states: ChannelStates): Promise<void>;
 }
 
@@ -51,26 +58,12 @@ export async function openChannels(
   const records = new OpeningRecords(core.engine);
   const webhooks = new OpenWebhookPaths();
   const forChannel = contextsOf(options, core, intake, { records, webhooks });
-  const channels = new Map(addedChannels(options, core, intake, forChannel).map((channel) => [channel.name, channel]));
-  const off = new Map<string, string>();
-  const problems = new Map<string, readonly string[]>();
-  const added = new Set(channels.keys());
-  const permitted = new Set<string>();
-  const open = async (name: string, sections: Config["channels"]): Promise<void> => {
-    if (isPermitted(name, sections)) permitted.add(name);
-    const opened = await openPlatform(name, sections, {
-      ...scopeOf(options, forChannel(name), live),
-      isShared: core.process.isClustered,
-    });
-    if (opened?.channel !== undefined) channels.set(name, opened.channel);
-    if (opened?.off !== undefined) off.set(name, opened.off);
-    problems.set(name, opened?.problems ?? []);
-    for (const setting of opened?.noted ?? [])
-      core.logEvent(draft("settings_changed", { scope: "gateway", ...setting }, { source: "gateway" }));
-  };
-  for (const name of Object.keys(config.config.channels)) await open(name, config.config.channels);
+  const open = (name: string, sections: ChannelSections): Promise<OpenedPlatform | undefined> =>
+    openPlatform(name, sections, { ...scopeOf(options, forChannel(name), live), isShared: core.process.isClustered });
+  const opened = new OpenedChannels(addedChannels(options, core, intake, forChannel), { open, records, core });
+  await opened.openAll(config.config.channels);
+  const { channels } = opened;
   const shapes = await loadShapes(channels);
-  await records.opened();
   const previews = createPreviews({
     engine: core.engine,
     records: await core.engine.records.open("preview"),
@@ -79,27 +72,81 @@ export async function openChannels(
     log,
   });
   core.lives.onLeave("previews", (key) => previews.forgetSession(key));
-  const follow: Channels["follow"] = async (sections, connections, states) => {
-    const names = new Set([...channels.keys(), ...off.keys(), ...permitted, ...Object.keys(sections)]);
-    for (const name of [...names].filter((each) => !added.has(each))) {
-      const isWanted = sections[name] !== undefined;
-      const isKnown = channels.has(name) || off.has(name);
-      if (isWanted === isKnown && isPermitted(name, sections) === permitted.has(name)) continue;
-      if (isKnown) {
-        await connections.end(name);
-        states.forget(name);
-        for (const known of [channels, off, problems, permitted]) known.delete(name);
-      }
-      if (!isWanted) continue;
-      await open(name, sections);
-      await records.opened();
-      const channel = channels.get(name);
-      if (channel !== undefined) connections.begin(channel);
-      else states.turnOff(name, off.get(name) ?? "it cannot be used");
-    }
+  return {
+    ...{ channels, webhooks, shapes, previews, off: opened.off },
+    problems: () => opened.problems(),
+    isAdded: (name) => opened.isAdded(name),
+    follow: (sections, connections, states) => opened.follow(sections, connections, states),
   };
-  const isAdded = (name: string): boolean => added.has(name);
-  return { channels, webhooks, shapes, previews, off, problems: () => [...problems.values()].flat(), isAdded, follow };
+}
+
+interface OpeningPorts {
+  readonly open: (name: string, sections: ChannelSections) => Promise<OpenedPlatform | undefined>;
+  readonly records: Pick<OpeningRecords, "opened">;
+  readonly core: Pick<Core, "logEvent">;
+}
+
+/** The channels that are open, each with the section that it was opened with. */
+class OpenedChannels {
+  readonly channels: Map<string, Channel>;
+  readonly off = new Map<string, string>();
+  readonly #added: ReadonlySet<string>;
+  readonly #sections = new Map<string, CommonSection | undefined>();
+  readonly #problems = new Map<string, readonly string[]>();
+  readonly #ports: OpeningPorts;
+
+  /** `added`: those of extensions, which have no section. */
+  constructor(added: readonly Channel[], ports: OpeningPorts) {
+    this.channels = new Map(added.map((channel) => [channel.name, channel]));
+    this.#added = new Set(this.channels.keys());
+    this.#ports = ports;
+  }
+
+  isAdded(name: string): boolean {
+    return this.#added.has(name);
+  }
+
+  problems(): readonly string[] {
+    return [...this.#problems.values()].flat();
+  }
+
+  async openAll(sections: ChannelSections): Promise<void> {
+    for (const name of Object.keys(sections)) await this.#open(name, sections);
+    await this.#ports.records.opened();
+  }
+
+  async follow(sections: ChannelSections, connections: ComingAndGoing, states: ChannelStates): Promise<void> {
+    const names = [...new Set([...this.#sections.keys(), ...Object.keys(sections)])].filter(
+      (name) => !this.#added.has(name) && !goesOnWith(name, this.#sections.get(name), sections[name]),
+    );
+    // All of them end first: what one gives up, such as a token, another may have.
+    for (const name of names.filter((each) => this.#sections.has(each))) {
+      await connections.end(name);
+      states.forget(name);
+      for (const known of [this.off, this.#problems, this.#sections]) known.delete(name);
+      // Replies go on by one that is opened again until the other takes its place.
+      if (sections[name] === undefined) this.channels.delete(name);
+    }
+    for (const name of names.filter((each) => sections[each] !== undefined)) {
+      await this.#open(name, sections);
+      await this.#ports.records.opened();
+      const channel = this.channels.get(name);
+      if (channel !== undefined) connections.begin(channel);
+      else states.turnOff(name, this.off.get(name) ?? "it cannot be used");
+    }
+  }
+
+  async #open(name: string, sections: ChannelSections): Promise<void> {
+    // It counts as opened also where opening fails: it is tried again with other settings.
+    this.#sections.set(name, sections[name]);
+    const opened = await this.#ports.open(name, sections);
+    if (opened?.channel !== undefined) this.channels.set(name, opened.channel);
+    else this.channels.delete(name);
+    if (opened?.off !== undefined) this.off.set(name, opened.off);
+    this.#problems.set(name, opened?.problems ?? []);
+    for (const setting of opened?.noted ?? [])
+      this.#ports.core.logEvent(draft("settings_changed", { scope: "gateway", ...setting }, { source: "gateway" }));
+  }
 }
 
 function scopeOf(

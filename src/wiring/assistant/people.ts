@@ -32,15 +32,7 @@ export async function openPeople(options: GatewayOptions, core: Core, live: Live
   let inForce = policyOf(live.running, home, grants);
   const policy = policyThrough(() => inForce);
   live.own({
-    sections: [
-      "owners",
-      "agents.defaults.executionMode",
-      "tools.restrictToWorkspace",
-      "policy.rules",
-      "channels.*.allowFrom",
-      "channels.*.allowGroups",
-    ],
-    places: ["channels.*"],
+    sections: ["owners", "agents.defaults.executionMode", "tools.restrictToWorkspace", "policy.rules", "channels"],
     apply(next) {
       inForce = policyOf(next, home, grants);
     },

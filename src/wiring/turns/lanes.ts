@@ -72,8 +72,7 @@ export class Lanes {
     const connections = new Connections({ engine: this.#core.engine, intake: inbound.intake, states, log, signal });
     for (const channel of platforms.channels.values()) connections.begin(channel);
     live.own({
-      sections: ["channels.*.consentGranted"],
-      places: ["channels.*"],
+      sections: ["channels"],
       apply: (next) => platforms.follow(next.channels, connections, states),
     });
     return connections;

@@ -15,7 +15,7 @@ const taken = [
   "agents.defaults.(executionMode|timezone|maxToolIterations|quietMs|quietAfter|compactAt)",
   "agents.spawn.*",
   "providers.*",
-  "channels.<name>.(enabled|allowFrom|allowGroups|consentGranted)",
+  "channels.*",
   "owners",
   "tools.web.*",
   "tools.exec.(timeout|network|maxFolderMegabytes|maxFolderFiles)",

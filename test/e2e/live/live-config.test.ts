@@ -33,6 +33,11 @@ async function start() {
     text,
     write: (more?: object, channelMore?: object) => writeFile(file, text(more, channelMore)),
     status,
+    inForce: async (what: string) => {
+      const line = () =>
+        world.gateway.log.lines.some((one) => JSON.stringify(one.fields.settings ?? []).includes(what));
+      await soon(line, `${what} to be in force`);
+    },
     /** Waits until the status says this of the config. */
     told: async (restart: readonly string[], problem?: RegExp) =>
       await soon(async () => {
@@ -94,7 +99,7 @@ test("who may talk changes with the file", async () => {
   await soon(() => place.sentTo(7).length === 1, "the answer to 7");
   assert.deepEqual(place.sentTo(8), []);
   await place.write({}, { allowFrom: ["8"] });
-  await soon(() => place.gateway.log.lines.some((line) => JSON.stringify(line).includes("is in force")), "the change");
+  await place.inForce("allowFrom");
   place.say(7, "and now?");
   place.say(8, "me too?");
   await soon(() => place.sentTo(8).length === 1, "the answer to 8");
@@ -104,13 +109,13 @@ test("who may talk changes with the file", async () => {
 
 test("what needs a restart is told by name, also besides what is taken over, and no more once it is taken back", async () => {
   await using place = await start();
-  await place.write({ ...withModel("openai/other-model"), gateway: { port: 4711 } }, { token: "4242:another" });
-  await place.told(["channels.telegram.token", "gateway.port"]);
+  await place.write({ ...withModel("openai/other-model"), gateway: { port: 4711, host: "127.0.0.2" } });
+  await place.told(["gateway.host", "gateway.port"]);
   const { problems, model } = await place.status();
   assert.equal(model, "openai/other-model");
   assert.deepEqual(
     problems.filter((problem) => problem.includes("Restart")),
-    ["Restart the gateway: the config has changed at channels.telegram.token, gateway.port."],
+    ["Restart the gateway: the config has changed at gateway.host, gateway.port."],
   );
   await place.write();
   await place.told([]);
@@ -173,6 +178,75 @@ test("a channel that is switched off stops, and goes on once it is switched on a
   await soon(() => place.sentTo(8).length === 1, "the answer to 8");
 });
 
+test("a channel whose settings change goes on with them, and one whose list changes is not disturbed", async () => {
+  await using place = await start();
+  await soon(async () => (await place.status()).channels[0]?.state === "connected", "the channel");
+  const logins = () => place.telegram.calls("getMe");
+  assert.equal(logins(), 1);
+  await place.write({}, { allowFrom: ["7", "8"] });
+  await place.inForce("allowFrom");
+  place.say(8, "may I?");
+  await soon(() => place.sentTo(8).length === 1, "the answer to 8");
+  assert.equal(logins(), 1);
+  const other = await startFakeTelegram({ token: "4343:another" });
+  try {
+    const held = gate();
+    place.model.setAnswer({ text: ["slow", " answer"], pause: { before: "answer", until: held.opened } });
+    place.say(7, "take your time");
+    await place.model.waitForRequests(2);
+    await place.write({}, { token: other.token, apiRoot: other.url });
+    await soon(() => other.calls("getUpdates") > 0, "the other bot");
+    await place.told([]);
+    held.open();
+    await soon(() => other.sent.length === 1, "the answer of the turn that ran");
+    place.model.setAnswer({ text: "quick" });
+    other.pushText({ chatId: 7, userId: 7, text: "and you?" });
+    await soon(() => other.sent.length === 2, "the other bot's answer");
+    assert.deepEqual(
+      other.sent.map(({ text }) => text),
+      ["slow answer", "quick"],
+    );
+    const asked = place.telegram.calls("getUpdates");
+    place.say(7, "are you still here?");
+    await place.gateway.ask("hello");
+    assert.equal(place.telegram.calls("getUpdates"), asked);
+    assert.equal(place.sentTo(7).length, 0);
+  } finally {
+    await other.stop();
+  }
+});
+
+test("a token that one account gives up can be another's in the same change", async () => {
+  await using place = await start();
+  const other = await startFakeTelegram({ token: "4343:another" });
+  try {
+    const channels = (mine: typeof other, theirs: typeof other) => {
+      const section = (of: typeof other) => ({ enabled: true, token: of.token, apiRoot: of.url, allowFrom: ["7"] });
+      return { channels: { telegram: section(mine), "telegram-work": section(theirs) } };
+    };
+    const isUp = async () =>
+      (await place.status()).channels.map(({ name, state }) => `${name} ${state}`).join() ===
+      "telegram connected,telegram-work connected";
+    await place.write(channels(place.telegram, other));
+    await soon(isUp, "both");
+    await place.write(channels(other, place.telegram));
+    await place.inForce("channels.telegram.token");
+    await soon(isUp, "both, the other way round");
+    place.say(7, "who is this?");
+    other.pushText({ chatId: 7, userId: 7, text: "and this?" });
+    await soon(() => place.sentTo(7).length === 1 && other.sent.length === 1, "both answers");
+    const said = async (key: string) => JSON.stringify((await place.api.getSession(key)).messages);
+    assert.match(await said("telegram:7"), /and this\?/);
+    assert.match(await said("telegram-work:7"), /who is this\?/);
+    assert.deepEqual(
+      place.gateway.log.lines.filter((line) => JSON.stringify(line).includes("409")),
+      [],
+    );
+  } finally {
+    await other.stop();
+  }
+});
+
 test("a turn that runs ends with the key that it began with; the next one has the new key", async () => {
   await using place = await start();
   const held = gate();
@@ -181,7 +255,7 @@ test("a turn that runs ends with the key that it began with; the next one has th
   await place.model.waitForRequests(1);
   const { openai } = openAIConfig(place.model.apiBase).providers as { openai: object };
   await place.write({ providers: { openai: { ...openai, apiKey: "sk-another-key" } } });
-  await soon(() => place.gateway.log.lines.some((line) => JSON.stringify(line).includes("is in force")), "the change");
+  await place.inForce("providers");
   held.open();
   assert.equal((await place.gateway.outcome(messageId)).response, "slow answer");
   place.model.setAnswer({ text: "quick" });

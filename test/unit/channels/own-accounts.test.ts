@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChannelStates } from "../../../src/api/status/channel-states.js";
 import type { Channel, PublishOutcome, ReceivedMessage } from "../../../src/channels/channel.js";
+import { goesOnWith, platformNames } from "../../../src/channels/platforms.js";
 import { XmppChannel } from "../../../src/channels/xmpp/xmpp.js";
 import { silentLog } from "../../../src/log.js";
 import { Connections } from "../../../src/wiring/turns/connections.js";
@@ -80,4 +81,18 @@ test("an account on Matrix and one on XMPP know who they are as a sender", async
   const login = { jid: "Max@Example.org/here", password: "x" };
   const xmpp = new XmppChannel({ login, rooms: [], allowFrom: [], log: silentLog }, testContext());
   assert.equal(xmpp.ownId, "max@example.org");
+});
+
+test("another list of people opens a channel again where its own code looks at it, and nowhere else", () => {
+  const before = { enabled: true, allowFrom: ["a"] };
+  const isLeft = (name: string) => goesOnWith(name, before, { ...before, allowFrom: ["a", "b"] });
+  const opened = platformNames.filter((name) => !isLeft(name));
+  assert.deepEqual(opened, ["matrix", "qq", "whatsapp", "xmpp"]);
+  assert.deepEqual([isLeft("telegram-work"), isLeft("xmpp-work")], [true, false]);
+  for (const name of platformNames) {
+    assert.ok(goesOnWith(name, before, { ...before }), name);
+    assert.ok(!goesOnWith(name, before, { ...before, enabled: false }), name);
+    assert.ok(!goesOnWith(name, before, undefined), name);
+    assert.ok(!goesOnWith(name, undefined, before), name);
+  }
 });
