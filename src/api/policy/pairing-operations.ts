@@ -28,8 +28,8 @@ export function createPairingOperations(pairing: Pairing, logEvent: (event: Even
 }
 
 function unknownCode(code: string): RequestError {
-  return new RequestError(`No one is waiting with the code ${code}. Codes are valid for 10 minutes.`, {
-    status: 404,
-    code: "not_found",
-  });
+  return new RequestError(
+    `No one is waiting with the code ${code}: they were let in or refused already, or the code is older than 10 minutes.`,
+    { status: 404, code: "not_found" },
+  );
 }

@@ -12,11 +12,21 @@ export async function signIn(api: Api, invitation: string | undefined): Promise<
     problem = failure;
   }
   const wrong = frameWords.t("wrongToken");
-  await askForToken(problem, (token) => failureOf(() => api.post("api/login", { token }), wrong));
+  await askForToken(problem, {
+    enter: (token) => failureOf(() => api.post("api/login", { token }), wrong),
+    isIn: async () => (await failureOf(() => api.get("api/status"), wrong)) === undefined,
+  });
 }
 
-/** Resolves once `enter` has found nothing wrong with what the reader gave. It resolves with what was wrong. */
-function askForToken(problem: string, enter: (token: string) => Promise<string | undefined>): Promise<void> {
+interface Entrance {
+  /** Resolves with what was wrong. */
+  enter(token: string): Promise<string | undefined>;
+  /** Another tab of this browser may have got in meanwhile. */
+  isIn(): Promise<boolean>;
+}
+
+/** Resolves once `enter` has found nothing wrong with what the reader gave, or somebody is in. */
+function askForToken(problem: string, { enter, isIn }: Entrance): Promise<void> {
   const text = h("p", { role: "status" }, problem);
   const input = h("input", {
     type: "password",
@@ -46,8 +56,14 @@ function askForToken(problem: string, enter: (token: string) => Promise<string |
     setText(text, failure);
     input.select();
   };
+  const look = async (): Promise<void> => {
+    if (!document.hidden && input.value === "" && (await isIn())) dialog.close();
+  };
+  const onReturn = (): void => void look();
   document.body.append(dialog);
   return new Promise((resolve) => {
+    window.addEventListener("focus", onReturn);
+    document.addEventListener("visibilitychange", onReturn);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       void submit();
@@ -56,6 +72,8 @@ function askForToken(problem: string, enter: (token: string) => Promise<string |
     dialog.addEventListener("cancel", (event) => event.preventDefault());
     dialog.addEventListener("close", () => {
       dialog.remove();
+      window.removeEventListener("focus", onReturn);
+      document.removeEventListener("visibilitychange", onReturn);
       resolve();
     });
     dialog.showModal();

@@ -15,7 +15,7 @@ export interface Work {
 }
 
 /** The card goes with the next reading of the inbox, which begins once the act is over. */
-export function useWork(world: PaneWorld): Work {
+export function useWork(world: PaneWorld, item: Pick<InboxItem, "id">): Work {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const run = async (act: () => Promise<unknown>): Promise<void> => {
@@ -26,6 +26,10 @@ export function useWork(world: PaneWorld): Work {
       await world.refreshInbox();
     } catch (error) {
       setProblem(sentenceOf(error));
+      // Somebody else may have answered: the card goes then, with what it says.
+      await world.refreshInbox();
+      const isGone = world.store.known.inbox?.items.every(({ id }) => id !== item.id) !== false;
+      if (isGone) world.failed(error);
     } finally {
       setBusy(false);
     }

@@ -6,7 +6,7 @@ import { inboxWords } from "./words.js";
 const { t } = inboxWords;
 
 export function StrangerCard({ world, item }: CardProps) {
-  const work = useWork(world);
+  const work = useWork(world, item);
   const { title, senderId, channel, name: code, at } = item;
   const who = senderId === title ? title : `${title} (${senderId})`;
   const post = (path: string) => world.api.post(`api/pairings/${path}`, { code });
@@ -29,7 +29,7 @@ export function StrangerCard({ world, item }: CardProps) {
 }
 
 export function FailedJobCard({ world, item }: CardProps) {
-  const work = useWork(world);
+  const work = useWork(world, item);
   const { id, title, text, at, chatKey, name: jobId } = item;
   const dismiss = () => world.api.post(`api/inbox/${encodeURIComponent(id)}/dismiss`);
   const open = async (): Promise<void> => {
@@ -57,7 +57,7 @@ export function FailedJobCard({ world, item }: CardProps) {
 }
 
 export function LetterCard({ world, item }: CardProps) {
-  const work = useWork(world);
+  const work = useWork(world, item);
   const { text, channel, at, chatKey, name, letter } = item;
   if (letter === undefined) return undefined;
   const { isReply, chatId: chat, reason } = letter;

@@ -20,7 +20,7 @@ interface FormProps {
 
 /** A question of the assistant: by its buttons, in own words, or with secrets in fields that show nothing. */
 export function QuestionCard({ world, item }: CardProps) {
-  const work = useWork(world);
+  const work = useWork(world, item);
   const { question, at, text, expiresAt, chatKey } = item;
   if (question === undefined) return undefined;
   const { requestId, sessionKey } = question;

@@ -185,6 +185,10 @@ describe("the page behind a proxy", { timeout: 180_000, skip: withoutChromium() 
     for (const page of [first, second]) await page.getByRole("textbox", { name: "Token" }).waitFor();
     await signIn(second);
     await second.getByLabel("Message", { exact: true }).waitFor();
+    // Whoever comes back to the other tab is in there too.
+    await first.evaluate('window.dispatchEvent(new Event("focus"))');
+    await first.getByRole("dialog").waitFor({ state: "detached" });
+    await signOut(first).waitFor();
   });
 });
 

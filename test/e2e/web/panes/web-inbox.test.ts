@@ -172,6 +172,26 @@ describe("the inbox on the web page", { timeout: 120_000, skip: withoutChromium(
     }),
   );
 
+  pageTest("who refuses a stranger whom another device has just let in reads so, also once the card is gone", () =>
+    onPage(
+      async (page) => {
+        await openInbox(page);
+        telegram.pushText({ chatId: 79, userId: 79, text: "let me in" });
+        const card = page.locator(".inbox-card", { hasText: "(79)" });
+        await card.waitFor();
+        await page.route("**/api/pairings/refuse", async (route) => {
+          await post("api/pairings/approve", Object(route.request().postDataJSON()));
+          await card.waitFor({ state: "detached" });
+          await route.continue();
+        });
+        await card.getByRole("button", { name: "Refuse" }).click();
+        await page.locator(".banner", { hasText: "they were let in or refused already" }).waitFor();
+        await page.getByText("Nothing waits for you.").waitFor();
+      },
+      { expected: /404/ },
+    ),
+  );
+
   pageTest("a dead letter is sent again, or dropped after a question", () =>
     onPage(async (page) => {
       await openInbox(page);
