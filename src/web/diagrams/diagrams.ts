@@ -31,14 +31,18 @@ export class Diagrams {
     });
   }
 
-  /** `frame` has the source in a `pre`. What cannot be drawn stays as it is. */
+  /** `frame` has the source in a `pre`. What cannot be drawn stays as it is, and says so. */
   async show(frame: Element): Promise<void> {
     const pre = frame.querySelector("pre");
     const source = pre?.textContent ?? "";
     const drawn = await this.#draw(source);
-    if (pre === null || drawn === undefined || pre.textContent !== source || !frame.contains(pre)) return;
+    if (pre === null || pre.textContent !== source || !frame.contains(pre)) return;
+    const old = frame.querySelector(".diagram, .diagram-note");
+    if (drawn === undefined) {
+      if (old === null) pre.before(h("p", { class: "diagram-note" }, markdownWords.t("notDrawn")));
+      return;
+    }
     const picture = await pictureOf(drawn);
-    const old = frame.querySelector(".diagram");
     if (old !== null) return old.replaceChildren(picture);
     const place = h("div", { class: "diagram" }, picture);
     const fold = h("details", { class: "diagram-source" }, h("summary", {}, markdownWords.t("diagramSource")));

@@ -69,6 +69,10 @@ export class FilePreview {
     const url = URL.createObjectURL(new Blob([blob], { type: mimeType }));
     picture.alt = alt ?? fileWords.t("picture", { name: filename });
     for (const end of ["load", "error"]) picture.addEventListener(end, () => URL.revokeObjectURL(url), { once: true });
+    picture.addEventListener("error", () => {
+      picture.hidden = true;
+      setText(this.problem, fileWords.t("noPicture"));
+    });
     picture.src = url;
     picture.hidden = false;
   }

@@ -11,6 +11,7 @@ export const fileWords = defineWords(
     openName: "Open {name} in a new tab",
     preparing: "is being prepared …",
     failed: "failed",
+    noPicture: "It cannot be shown: it is not a whole picture.",
   },
   {
     file: "文件",
@@ -22,5 +23,6 @@ export const fileWords = defineWords(
     openName: "在新标签页中打开 {name}",
     preparing: "正在准备…",
     failed: "失败",
+    noPicture: "无法显示：它不是完整的图片。",
   },
 );

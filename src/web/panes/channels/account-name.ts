@@ -1,4 +1,5 @@
-const longest = 40;
+/** In characters, with the platform before it. */
+export const longest = 40;
 
 interface Named {
   readonly name: string;

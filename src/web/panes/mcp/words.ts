@@ -9,7 +9,7 @@ export const mcpWords = defineWords(
     reconnecting: "It cannot be reached since {since}: {reason}",
     idle: "It was stopped because nobody needed it, and starts with the next call.",
     off: "It cannot be used since {since}: {reason}",
-    switchedOff: "Off.",
+    switchedOff: "Switched off.",
     on: "On",
     onFor: "{name} is on",
     elsewhere: "It is written at another place of the config file, so change it there.",

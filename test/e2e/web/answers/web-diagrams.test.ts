@@ -62,6 +62,8 @@ describe("diagrams in answers on the web page", { timeout: 120_000, skip: withou
         await source.waitFor();
         assert.equal(await source.textContent(), `${flow}\n`);
         assert.match(await blocks.nth(2).locator("pre").innerText(), /broken/);
+        assert.deepEqual(await page.getByText("This diagram could not be drawn.").count(), 1);
+        await blocks.nth(2).getByText("This diagram could not be drawn.").waitFor();
         assert.deepEqual(
           asked.filter((url) => !url.startsWith(new URL(backend().url).origin) && !url.startsWith("blob:")),
           [],

@@ -66,6 +66,15 @@ describe("files that people have sent, on the web page", { timeout: 120_000, ski
     }),
   );
 
+  pageTest("a picture that is none says so in its place", () =>
+    onPage(async (page) => {
+      await attach(page, [{ name: "broken.png", mimeType: "image/png", buffer: png.subarray(0, 1) }]);
+      const mine = page.locator(".message.user:not(.pending)", { hasText: "broken.png" });
+      await mine.getByText("It cannot be shown: it is not a whole picture.").waitFor();
+      assert.equal(await mine.getByRole("img", { name: "broken.png" }).isVisible(), false);
+    }),
+  );
+
   pageTest("a file that calls itself a PDF or a picture is opened as that only, and nothing of it runs", () =>
     onPage(async (page) => {
       await attach(page, [
@@ -80,9 +89,8 @@ describe("files that people have sent, on the web page", { timeout: 120_000, ski
       ]);
       assert.equal(await opened.evaluate("window.hacked"), undefined);
       assert.equal(await page.evaluate("window.hacked"), undefined);
-      const shown = mine.locator(".file-picture").filter({ visible: true });
-      assert.equal(await shown.count(), 1, "an SVG is not shown");
-      assert.equal(await shown.evaluate((image) => "naturalWidth" in image && image.naturalWidth), 0);
+      await mine.getByText("It cannot be shown: it is not a whole picture.").waitFor();
+      assert.equal(await mine.locator(".file-picture").filter({ visible: true }).count(), 0, "an SVG is not shown");
     }),
   );
 });

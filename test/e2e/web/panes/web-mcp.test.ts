@@ -111,7 +111,7 @@ describe("MCP servers on the web page", { timeout: 200_000, skip: withoutChromiu
         await card.getByRole("button", { name: "Test", exact: true }).click();
         await card.getByText("It was connected to once: it works, and has 3 tools.").waitFor();
         await card.getByRole("switch", { name: "notes is on" }).click();
-        await card.getByText("Off.").waitFor();
+        await card.getByText("Switched off.").waitFor();
         await card.getByRole("button", { name: "Remove", exact: true }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
         await page.getByText("No server is set up yet.").waitFor();

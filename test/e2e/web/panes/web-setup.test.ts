@@ -269,7 +269,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
           await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
           await card.getByText("owner", { exact: true }).waitFor({ state: "detached" });
           await card.getByRole("switch").click();
-          await card.getByText("Off.").waitFor();
+          await card.getByText("Switched off.").waitFor();
         },
         { ...refusals, token: "page-token" },
       );
@@ -297,7 +297,7 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
       await second.getByRole("button", { name: "Test" }).click();
       await second.getByText(/^It was logged in once as @/).waitFor();
       await second.getByRole("switch").click();
-      await second.getByText("Off.").waitFor();
+      await second.getByText("Switched off.").waitFor();
       await first.getByText(/^Connected since/).waitFor();
       const now = (await stored(gateway)).channels;
       assert.deepEqual(now, { ...channels, "telegram-work": { ...channels["telegram-work"], enabled: false } });
