@@ -88,6 +88,27 @@ test("goes on with everything after the database was away, and says so while it 
   await consumer.stop();
 });
 
+test("a message that comes while the database is started again is accepted once it is back", async () => {
+  await using node = await disposable(openNode(url(), "moment", { timing }));
+  await node.engine.accept(inbound("first"), { events: [queued("first")] });
+  await server.kill();
+  const taken = ["second", "third"].map((id) => node.engine.accept(inbound(id), { events: [queued(id)] }));
+  await until("it is noticed", () => !node.engine.status().writable);
+  await server.start();
+  assert.deepEqual(
+    (await Promise.all(taken)).map(({ status }) => status),
+    ["accepted", "accepted"],
+  );
+  assert.equal(node.engine.status().inboundWaiting, 3);
+  await server.kill();
+  const cut = node.engine.accept(inbound("fourth"), { events: [queued("fourth")] });
+  const beganAt = performance.now();
+  void node.engine[Symbol.asyncDispose]();
+  await assert.rejects(cut, EngineError, "a stop does not wait for it");
+  assert.ok(performance.now() - beganAt < 2500);
+  await server.start();
+});
+
 test("a commit that the database did not answer is stored once", async () => {
   await using node = await disposable(openNode(url(), "cut", { timing }));
   const attempts: number[] = [];

@@ -1,11 +1,12 @@
 import { EngineError } from "../../../errors.js";
 import type { EventDraft, StoredEvent } from "../../../events/event.js";
+import { sleep } from "../../../util/async/sleep.js";
 import { Admission } from "../../admission.js";
 import type { Acceptance, AcceptOptions, Cursor, StoredWork, Work } from "../../engine.js";
 import type { AddedRow } from "../events/event-table.js";
 import type { Node } from "../node.js";
 import type { Database } from "../sql/database.js";
-import { isBadValue } from "../sql/faults.js";
+import { isAway, isBadValue } from "../sql/faults.js";
 import { Statement } from "../sql/statement.js";
 import { addedOf, bytesOf, idsOf, type Room, type WorkResult } from "./work-table.js";
 
@@ -14,6 +15,8 @@ const mostTogether = 50;
 /** A lane has room for so many, however large they are. */
 const alwaysRoomFor = 100;
 const bytesPerKey = 16 * 1024 * 1024;
+/** A database that is started again is back within moments: nobody needs to know. */
+const patience = { ms: 3000, pauseMs: 200 };
 /** What must act at once is let in beyond the limit. */
 const reserve = { pieces: 100, bytes: 1024 * 1024 };
 
@@ -45,6 +48,7 @@ export class Accepting {
   readonly #admission: Admission;
   readonly #pendingPerKey: number;
   readonly #waiting: Waiting[] = [];
+  readonly #closing = new AbortController();
   #isWriting = false;
 
   constructor(node: Node, { acceptsWaiting = 100, waitMs = 10_000, pendingPerKey = 10_000 }: AcceptLimits) {
@@ -80,6 +84,7 @@ export class Accepting {
   }
 
   close(error: Error): void {
+    this.#closing.abort(error);
     this.#admission.close(error);
   }
 
@@ -100,7 +105,7 @@ export class Accepting {
     const { counts, boundary } = this.#node;
     const change = counts.begin();
     try {
-      const outcomes = await this.#transaction(this.#node.database, some);
+      const outcomes = await this.#whenThere(() => this.#transaction(this.#node.database, some));
       boundary("accept:after-sync");
       change.end({ inbound: accepted(some, outcomes, "inbound"), outbound: accepted(some, outcomes, "outbound") });
       for (const [index, waiting] of some.entries()) this.#settle(waiting, outcomes[index] ?? "duplicate");
@@ -109,6 +114,19 @@ export class Accepting {
       // One that cannot be stored must not turn the others away.
       if (some.length > 1 && isBadValue(error)) for (const one of some) await this.#writeSome([one]);
       else for (const { reject } of some) reject(error);
+    }
+  }
+
+  /** Does it again while the database is away for a moment. It looks first, so that what was stored all the same is found. */
+  async #whenThere<T>(work: () => Promise<T>): Promise<T> {
+    const until = performance.now() + patience.ms;
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isAway(error) || performance.now() > until || this.#closing.signal.aborted) throw error;
+        await sleep(patience.pauseMs, this.#closing.signal).catch(() => undefined);
+      }
     }
   }
 

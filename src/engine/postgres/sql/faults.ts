@@ -66,6 +66,12 @@ export function isLost(error: unknown): boolean {
   return /connection (terminated|error)/i.test(messageOf(error)) && !/timeout/i.test(messageOf(error));
 }
 
+/** The database is not there at this moment, as while it is started again. */
+export function isAway(fault: unknown): boolean {
+  const error = fault instanceof EngineError ? fault.cause : fault;
+  return isLost(error) || ["57P03", "ECONNREFUSED"].includes(codeOf(error) ?? "");
+}
+
 /** What was asked was never sent: the connection had ended before. */
 export function isNotSent(error: unknown): boolean {
   return /not queryable/i.test(messageOf(error));
