@@ -67,7 +67,7 @@ export class OpenChat {
       onGone: () => this.#store.put({ deleted: { key } }),
       onFailure: this.#listeners.onFailure,
     });
-    for (const message of this.#early.splice(0)) this.#outbox.send(key, message);
+    for (const message of this.#early.splice(0)) this.#sendTo(key, message);
     this.#store.put({ current: key, session: this.#session.state });
   }
 
@@ -78,7 +78,13 @@ export class OpenChat {
 
   send(message: Written): void {
     if (this.#session === undefined) this.#early.push(message);
-    else this.#outbox.send(this.#session.key, message);
+    else this.#sendTo(this.#session.key, message);
+  }
+
+  #sendTo(key: string, message: Written): void {
+    // Who comes back to it later finds it with the gateway, also without having seen that it arrived.
+    this.#freshKeys.delete(key);
+    this.#outbox.send(key, message);
   }
 
   #close(): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContextOptions, Page, WebSocketRoute } from "playwright-core";
-import { gate } from "../../support/engine/engine-kit.js";
+import { gate, until } from "../../support/engine/engine-kit.js";
 import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
 import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
@@ -166,7 +166,6 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         const server = socket.connectToServer();
         cut = () => {
           isReachable = false;
-          // The page first: what it says meanwhile must not meet a socket that closes.
           void socket.close();
           void server.close();
         };
@@ -359,6 +358,34 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
       await page.locator(".message.user", { hasText: "greet me" }).waitFor();
       assert.deepEqual([page.url(), await page.locator(".message.user").count()], [before, 1]);
     }),
+  );
+
+  pageTest("a chat that was left before the gateway had its first message is whole for who comes back", () =>
+    withPage(
+      browser,
+      backend.url,
+      async (page) => {
+        await send(page, "greet me");
+        const before = page.url();
+        await page.locator(".new-chat").click();
+        await page.waitForURL((url) => url.href !== before);
+        const key = new URL(before).hash.slice(1);
+        const stored = async () => await (await fetch(`${backend.url}api/sessions/${key}`)).text();
+        await until("it is answered", async () => /"role":\s*"assistant"/.test(await stored()));
+        await page.goBack();
+        for (const role of ["user", "assistant"]) await page.locator(`.message.${role}`).waitFor();
+        assert.match((await page.locator(".message.user").textContent()) ?? "", /greet me/);
+        assert.deepEqual([page.url(), await page.locator(".message.user").count()], [before, 1]);
+      },
+      {
+        // What is written arrives when the reader has left.
+        onPage: (page) =>
+          page.routeWebSocket(/\/ws/, (socket) => {
+            const server = socket.connectToServer();
+            socket.onMessage((data) => void setTimeout(() => server.send(data), 300));
+          }),
+      },
+    ),
   );
 
   pageTest("stops a running turn and says so", () =>
