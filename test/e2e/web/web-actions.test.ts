@@ -202,7 +202,8 @@ describe("what can be done with a message on the web page", { timeout: 180_000, 
       await write(page, "draw");
       const answer = page.locator(".message.assistant .markdown", { hasText: "Here:" });
       const picture = answer.getByRole("img", { name: "a red dot" });
-      await picture.waitFor();
+      // Its room is there before it.
+      await picture.and(page.locator("[src]")).waitFor();
       const width =
         "document.querySelector('.own-picture img').decode().then(() => document.querySelector('.own-picture img').naturalWidth)";
       assert.equal(await page.evaluate(width), 1);

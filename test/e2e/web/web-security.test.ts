@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openChromium, pageTest, withPage } from "../../support/worlds/http/chromium.js";
+import { openChromium, pageTest, withPage, withWorker } from "../../support/worlds/http/chromium.js";
 import { type Backend, startBackend } from "../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../support/worlds/needs.js";
 
@@ -111,7 +111,7 @@ describe("the web page against other sites, files and itself", { timeout: 120_00
   });
 
   pageTest("nothing that gets into the page could run, load from elsewhere, send a form or frame a site", () =>
-    withPage(
+    withWorker(
       browser,
       open.url,
       async (page) => {
@@ -156,7 +156,7 @@ describe("the web page against other sites, files and itself", { timeout: 120_00
   });
 
   pageTest("the token is in no address that the page asks for, in no cookie and in no lasting store", () =>
-    withPage(
+    withWorker(
       browser,
       guarded.url,
       async (page) => {

@@ -6,7 +6,7 @@ import { describe } from "node:test";
 import type { Page } from "playwright-core";
 import { until } from "../../../support/engine/engine-kit.js";
 import { projectFile } from "../../../support/project.js";
-import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { openChromium, pageTest, withWorker } from "../../../support/worlds/http/chromium.js";
 import { openTestServer } from "../../../support/worlds/http/http-server.js";
 import { startNginx } from "../../../support/worlds/http/nginx.js";
 import { browserOfBlock } from "../../../support/worlds/http/page-block.js";
@@ -31,7 +31,7 @@ describe("the page as an installed one", { timeout: 120_000, skip: withoutChromi
       const backend = await startBackend();
       let isUp = true;
       try {
-        await withPage(
+        await withWorker(
           browser(),
           backend.url,
           async (page) => {
@@ -94,7 +94,7 @@ describe("the page as an installed one", { timeout: 120_000, skip: withoutChromi
   pageTest("the browser offers to install it, and the page only where the browser does", async () => {
     const backend = await startBackend();
     try {
-      await withPage(browser(), backend.url, async (page) => {
+      await withWorker(browser(), backend.url, async (page) => {
         const install = page.getByRole("button", { name: "Install" });
         await page.getByLabel("Message", { exact: true }).waitFor();
         const devtools = await page.context().newCDPSession(page);
@@ -122,7 +122,7 @@ describe("the page as an installed one", { timeout: 120_000, skip: withoutChromi
   pageTest("signing out takes the worker and all that it has kept", async () => {
     const backend = await startBackend({ token });
     try {
-      await withPage(
+      await withWorker(
         browser(),
         backend.url,
         async (page) => {
@@ -149,7 +149,7 @@ describe("the installed page behind a proxy", { timeout: 120_000, skip: withoutC
       const backend = await startBackend({ token, config: { gateway } });
       await using nginx = await startNginx(new URL(backend.url).origin, "/assistant", "chat.example");
       try {
-        await withPage(
+        await withWorker(
           browser,
           nginx[how],
           async (page) => {

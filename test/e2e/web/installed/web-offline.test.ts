@@ -4,7 +4,7 @@ import type { Page, WebSocketRoute } from "playwright-core";
 import { isTooMuch } from "../../../../src/web/offline/seen-limits.js";
 import { until } from "../../../support/engine/engine-kit.js";
 import { assertAccessible } from "../../../support/worlds/http/axe.js";
-import { pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { pageTest, withWorker } from "../../../support/worlds/http/chromium.js";
 import { browserOfBlock } from "../../../support/worlds/http/page-block.js";
 import { startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
@@ -38,7 +38,7 @@ describe("what was seen of the page", { timeout: 120_000, skip: withoutChromium(
       let isAway = true;
       let refused = 0;
       const sockets: WebSocketRoute[] = [];
-      await withPage(
+      await withWorker(
         browser(),
         backend.url,
         async (page) => {
@@ -85,7 +85,7 @@ describe("what was seen of the page", { timeout: 120_000, skip: withoutChromium(
       const backend = await startBackend({ token, history: { "webui:0000beef": 3 } });
       let isUp = true;
       try {
-        await withPage(
+        await withWorker(
           browser(),
           backend.url,
           async (page) => {
@@ -118,7 +118,7 @@ describe("what was seen of the page", { timeout: 120_000, skip: withoutChromium(
     const backend = await startBackend({ token });
     try {
       for (const how of ["here", "elsewhere"])
-        await withPage(
+        await withWorker(
           browser(),
           backend.url,
           async (page) => {

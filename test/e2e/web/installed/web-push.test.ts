@@ -5,7 +5,7 @@ import { isNight } from "../../../../src/web/panes/inbox/night.js";
 import { until } from "../../../support/engine/engine-kit.js";
 import { type FakePushService, startFakePushService } from "../../../support/fakes/push-service.js";
 import { assertAccessible } from "../../../support/worlds/http/axe.js";
-import { openWholeChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
+import { openWholeChromium, pageTest, withWorker } from "../../../support/worlds/http/chromium.js";
 import { startNginx } from "../../../support/worlds/http/nginx.js";
 import { type Backend, startBackend } from "../../../support/worlds/http/web-gateway.js";
 import { withoutChromium, withoutNginx } from "../../../support/worlds/needs.js";
@@ -80,7 +80,7 @@ describe("what is pushed to the page", { timeout: 120_000, skip: withoutChromium
     { phone = false, url = backend.url } = {},
   ): Promise<void> => {
     const { subscription } = service.subscribe(name);
-    return withPage(
+    return withWorker(
       browser,
       url,
       async (page) => {

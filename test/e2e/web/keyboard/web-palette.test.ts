@@ -55,33 +55,28 @@ describe("the palette of the web page", { timeout: 120_000, skip: withoutChromiu
   );
 
   pageTest("what is typed while its code is on its way goes into it, and not into the message", () =>
-    withPage(
-      browser,
-      backend.url,
-      async (page) => {
-        let letThrough = (): void => {};
-        const isTyped = new Promise<void>((resolve) => {
-          letThrough = resolve;
-        });
-        await page.route(/\/assets\/palette-[\w-]+\.js$/, async (route) => {
-          await isTyped;
-          await route.continue();
-        });
-        await page.locator(".session").first().waitFor();
-        await page.keyboard.press("Control+k");
-        await page.keyboard.type("jobx");
-        await page.keyboard.press("Backspace");
-        await page.keyboard.press("Enter");
-        letThrough();
-        await field(page).waitFor();
-        await page.keyboard.type("s");
-        assert.equal(await field(page).inputValue(), "jobs");
-        await page.keyboard.press("Enter");
-        await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
-        assert.equal(await page.locator("#message").inputValue(), "");
-      },
-      { context: { serviceWorkers: "block" }, expected: /blocked by Playwright/ },
-    ),
+    withPage(browser, backend.url, async (page) => {
+      let letThrough = (): void => {};
+      const isTyped = new Promise<void>((resolve) => {
+        letThrough = resolve;
+      });
+      await page.route(/\/assets\/palette-[\w-]+\.js$/, async (route) => {
+        await isTyped;
+        await route.continue();
+      });
+      await page.locator(".session").first().waitFor();
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("jobx");
+      await page.keyboard.press("Backspace");
+      await page.keyboard.press("Enter");
+      letThrough();
+      await field(page).waitFor();
+      await page.keyboard.type("s");
+      assert.equal(await field(page).inputValue(), "jobs");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
+      assert.equal(await page.locator("#message").inputValue(), "");
+    }),
   );
 
   pageTest("finds chats by title and by what was said in them, and opens them there", () =>

@@ -63,6 +63,7 @@ export function pageTest(name: string, run: () => Promise<void>, skip: string | 
 }
 
 export interface PageOptions {
+  /** Without a service worker, which takes as long as the page itself, unless it says otherwise. */
   readonly context?: BrowserContextOptions | undefined;
   /** How long the scenario waits for anything. Default 20 s. */
   readonly limitMs?: number | undefined;
@@ -74,6 +75,9 @@ export interface PageOptions {
   readonly onPage?: ((page: Page) => unknown) | undefined;
 }
 
+/** What Playwright causes itself: the client asks a socket whether it is open before it sends, a route between them does not. */
+const ofPlaywright = /Service Worker registration blocked by Playwright|WebSocket is already in CLOSING/;
+
 /** Runs a scenario on a fresh page and fails when the browser complained about anything. */
 export async function withPage(
   browser: Browser,
@@ -81,14 +85,19 @@ export async function withPage(
   scenario: (page: Page) => Promise<void>,
   { context, limitMs = 20_000, token, expected, onPage }: PageOptions = {},
 ): Promise<void> {
-  const opened = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...context });
+  const opened = await browser.newContext({
+    viewport: { width: 1200, height: 800 },
+    serviceWorkers: "block",
+    ...context,
+  });
   const complaints: string[] = [];
   try {
     const page = await opened.newPage();
     page.setDefaultTimeout(limitMs);
     page.on("console", (message) => {
       const isComplaint = message.type() === "error" || message.type() === "warning";
-      if (isComplaint && expected?.test(message.text()) !== true) complaints.push(message.text());
+      const isExpected = expected?.test(message.text()) === true || ofPlaywright.test(message.text());
+      if (isComplaint && !isExpected) complaints.push(message.text());
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
     await onPage?.(page);
@@ -103,4 +112,14 @@ export async function withPage(
     await opened.close();
   }
   assert.deepEqual(complaints, [], "the browser's console stays empty");
+}
+
+/** The same where the page's service worker is meant. */
+export function withWorker(
+  browser: Browser,
+  url: string,
+  scenario: (page: Page) => Promise<void>,
+  options: PageOptions = {},
+): Promise<void> {
+  return withPage(browser, url, scenario, { ...options, context: { serviceWorkers: "allow", ...options.context } });
 }
