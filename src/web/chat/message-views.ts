@@ -83,9 +83,11 @@ export class UserView implements ItemView<UserItem> {
     box.focus();
   }
 
-  #choices({ turnSeq, text }: UserItem): (() => readonly MenuChoice[]) | undefined {
+  #choices({ turnSeq, contextSeq, beforeSeq, text }: UserItem): (() => readonly MenuChoice[]) | undefined {
     if (turnSeq === undefined) return undefined;
-    return () => [{ label: actionWords.t("branch"), run: () => this.#world.branch(turnSeq - 1, text) }];
+    // A command takes nobody's place.
+    const before = contextSeq === undefined ? undefined : beforeSeq;
+    return () => [{ label: actionWords.t("branch"), run: () => this.#world.branch(before ?? turnSeq - 1, text) }];
   }
 }
 

@@ -221,6 +221,7 @@ const handlers: Handlers = {
     retriesAfter(draft, event);
     if (kind === "new" || kind === "deletion") draft.plans = [];
     if (kind === "undo") draft.plans = draft.plans.filter(({ seq }) => seq <= (to_seq ?? 0));
+    if (kind === "undo") noteBefore(draft, to_seq ?? 0, event.turn_id);
     if (kind === "undo" || kind === "deletion")
       removeItems(draft, (item) => isUndone(item, to_seq ?? 0, event.turn_id));
     for (const [index, message] of (messages ?? []).entries()) importMessage(draft, event, message, index);
@@ -246,8 +247,21 @@ const quietTexts: Readonly<Record<string, string>> = { new: "", undo: "" };
 
 /** What a turn has taken back is there up to where the turn began. */
 function seqBeforeTurn(draft: Draft, turnId: string | undefined): number | undefined {
-  const begun = draft.items.findLast((item) => item?.kind === "user" && item.turnId === turnId);
-  return turnId === undefined || begun?.kind !== "user" || begun.turnSeq === undefined ? undefined : begun.turnSeq - 1;
+  const turnSeq = firstOf(draft, turnId)?.turnSeq;
+  return turnSeq === undefined ? undefined : turnSeq - 1;
+}
+
+/** The message that takes the place of another one has that one's past, which may have taken the place of yet another. */
+function noteBefore(draft: Draft, toSeq: number, turnId: string | undefined): void {
+  const own = firstOf(draft, turnId);
+  const replaced = draft.items.find((item) => item?.kind === "user" && isUndone(item, toSeq, turnId));
+  const beforeSeq = (replaced?.kind === "user" ? replaced.beforeSeq : undefined) ?? toSeq;
+  if (own !== undefined) putItem(draft, { ...own, beforeSeq });
+}
+
+function firstOf(draft: Draft, turnId: string | undefined): UserItem | undefined {
+  const found = draft.items.findLast((item) => item?.kind === "user" && item.turnId === turnId);
+  return turnId !== undefined && found?.kind === "user" ? found : undefined;
 }
 
 /** What is shown after these events. Pure: the same state and events give the same view, and nothing is changed in place. */

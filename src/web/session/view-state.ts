@@ -34,6 +34,8 @@ export interface UserItem extends ItemBase {
   readonly contextSeq?: number | undefined;
   /** Its turn began with this event. */
   readonly turnSeq?: number | undefined;
+  /** It took the place of another message: what was said before that one ends with this event. */
+  readonly beforeSeq?: number | undefined;
 }
 
 /** What was used for an answer or a whole turn. */

@@ -89,6 +89,36 @@ describe("what can be done with a message on the web page", { timeout: 180_000, 
     }),
   );
 
+  pageTest("a branch at a question that took another one's place has nothing of that one", () =>
+    onPage(async (page) => {
+      for (const text of ["apples", "pears", "plums"]) await say(page, text);
+      for (const [from, to] of [
+        ["pears", "peaches"],
+        ["peaches", "cherries"],
+      ] as const) {
+        await message(page, "user", from).getByRole("button", { name: "Edit" }).click();
+        await page.getByLabel("Edit your message").fill(to);
+        await page.keyboard.press("Enter");
+        await message(page, "assistant", to).waitFor();
+        await page.locator(".working").waitFor({ state: "hidden" });
+      }
+      await choose(page, message(page, "assistant", "cherries"), "Answer again");
+      await page.locator(".working").waitFor({ state: "hidden" });
+      await message(page, "assistant", "cherries").waitFor();
+      const home = new URL(page.url()).hash;
+      for (const isReloaded of [false, true]) {
+        if (isReloaded) await page.goto(`${page.url().split("#")[0]}${home}`);
+        await message(page, "assistant", "cherries").waitFor();
+        await choose(page, message(page, "user", "cherries"), "Branch from here");
+        await page.waitForURL((url) => url.hash !== home);
+        while ((await page.locator("#message").inputValue()) !== "cherries") {}
+        await message(page, "assistant", "apples").waitFor();
+        assert.deepEqual(await textsOf(page), ["apples", "You said: apples"]);
+        assert.equal(await page.getByRole("button", { name: "Show what was here before" }).count(), 0);
+      }
+    }),
+  );
+
   pageTest("the files of an edited message go along", () =>
     onPage(async (page) => {
       const [chooser] = await Promise.all([
