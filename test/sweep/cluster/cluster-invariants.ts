@@ -1,5 +1,5 @@
 import type { StoredEvent } from "../../../src/events/event.js";
-import { type ChatEvidence, type Evidence, lifeOf } from "../evidence.js";
+import { type ChatEvidence, type Evidence, lifeOf, repliesIn } from "../evidence.js";
 import { answersOf, brokenOf, callsOf, findBrokenMessages, oneAtATime, repeatsIn } from "../invariants.js";
 
 /** What must hold for turns that several processes have worked on, whatever happened to them. Says what does not. */
@@ -9,7 +9,25 @@ export function findBrokenInCluster(evidence: Evidence): readonly string[] {
     "answers follow each other, each stored by a life that asked for it": answersFollow,
     "a tool that writes runs at most once, and each call has one result": toolRuns,
   };
-  return [...findBrokenMessages(evidence), ...brokenOf(aboutTurns, evidence)];
+  const inTime = { ...evidence, chats: evidence.chats.map(withoutLate) };
+  return [...findBrokenMessages(inTime), ...brokenOf(aboutTurns, evidence)];
+}
+
+/**
+ * Without the repeats that come behind newer replies. A node that stands still between its last look at its claim and the platform sends
+ * when it is back: nothing but the platform could keep that away. Such a reply must be marked, and is shown no more often than sent.
+ */
+function withoutLate(chat: ChatEvidence): ChatEvidence {
+  if (chat.platform !== "blind") return chat;
+  const marked = new Map<string, number>();
+  for (const { content, story } of repliesIn(chat.look.events))
+    if (story.some(({ status, mayRepeat }) => status === "sent" && mayRepeat))
+      marked.set(content.trim(), story.filter(({ status }) => status === "sending").length);
+  const shown = chat.shown.filter((text, at) => {
+    const times = chat.shown.slice(0, at + 1).filter((one) => one === text).length;
+    return times === 1 || chat.shown[at - 1] === text || times > (marked.get(text) ?? 0);
+  });
+  return { ...chat, shown };
 }
 
 function answersFollow(chat: ChatEvidence, evidence: Evidence): readonly string[] {

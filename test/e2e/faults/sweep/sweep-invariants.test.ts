@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { StoredEvent } from "../../../../src/events/event.js";
-import type { ChatEvidence, Evidence } from "../../../sweep/evidence.js";
+import { findBrokenInCluster } from "../../../sweep/cluster/cluster-invariants.js";
+import { type ChatEvidence, type Evidence, repliesIn } from "../../../sweep/evidence.js";
 import { checkFound } from "../../../sweep/found.js";
 import { findBroken } from "../../../sweep/invariants.js";
 import type { LookAtChat } from "../../../sweep/protocol.js";
@@ -127,6 +128,32 @@ for (const [what, spoil, told] of spoiledFinds)
       broken.join("\n"),
     );
   });
+
+test("with several gateways a repeat may come late where it is marked, and nowhere else", () => {
+  const late = inChat("t2", ({ shown }) => ({ shown: [...shown, shown[0] ?? ""] }))(good);
+  const told = (evidence: Evidence): readonly string[] =>
+    findBrokenInCluster(evidence).filter((line) => line.includes("is shown"));
+  assert.match(told(late).join(), /belongs nowhere/);
+  const first = good.chats.find(({ name }) => name === "t2")?.shown[0];
+  const isFirst = (event: StoredEvent) =>
+    event.type === "outbound_delivery_changed" && event.payload.outbound_id === firstReply(good, first);
+  const marked = inLog("t2", (events) =>
+    events.flatMap((event) => {
+      if (!isFirst(event) || event.type !== "outbound_delivery_changed") return [event];
+      if (event.payload.status === "sending") return [event, event];
+      return [{ ...event, payload: { ...event.payload, maybe_duplicate: true } }];
+    }),
+  );
+  assert.deepEqual(told(marked(late)), []);
+  const often = inChat("t2", ({ shown }) => ({ shown: [...shown, shown[1] ?? "", shown[0] ?? ""] }));
+  assert.match(told(often(marked(late))).join(), /belongs nowhere/);
+});
+
+/** The id of the reply with this text in the chat t2. */
+function firstReply(evidence: Evidence, text: string | undefined): string | undefined {
+  const events = evidence.chats.find(({ name }) => name === "t2")?.look.events ?? [];
+  return repliesIn(events).find(({ content }) => content.trim() === text)?.id;
+}
 
 test("the sweep does not take for lost what a channel keeps until the gateway can take it", () => {
   const chat: LookAtChat = { ...lookOf(good, "t2"), events: [], lastSequence: 0, inbound: [], outbound: [] };
