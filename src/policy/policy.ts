@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { namesOf } from "../util/text/untrusted.js";
 import { visible } from "../util/text/visible.js";
+import { askingSentence } from "../util/words/permission-sentences.js";
 import { statusSentence } from "../util/words/status-sentences.js";
 import { type ExecutionMode, isCallOfParts, isOutward, type Role, type ToolDecision, type ToolUse } from "./access.js";
 import { approverOf } from "./approvers.js";
@@ -105,7 +106,7 @@ export function createPolicy(options: PolicyOptions): Policy {
     const ask = (because: string, canGrant: boolean): ToolDecision => {
       return { verdict: "ask", what: limits.nameOf(use), because: visible(because), canGrant, approver };
     };
-    if (rule?.verdict === "ask") return ask(`${rule.name} says to ask`, false);
+    if (rule?.verdict === "ask") return ask(askingSentence("by_rule", { rule: rule.name }), false);
     if (harm !== undefined) return ask(harm, false);
     if (others !== undefined) return ask(others, false);
     const risk = executionMode === "auto" ? limits.reachOf(use) : limits.riskOf(use);
@@ -138,11 +139,10 @@ function othersIn({ outside = [], speaker, access }: ToolUse): string | undefine
   if (isGroup && staysHere) return undefined;
   if (outside.length > 0) {
     const isOfFiles = outside.some((source) => source.startsWith("the file "));
-    const until = ", until one of these files is used again (commands use all files in this chat's folder)";
-    return `this conversation holds text that others wrote: ${namesOf(outside)}; /new leaves it behind${isOfFiles ? until : ""}`;
+    return askingSentence(isOfFiles ? "others_files" : "others_text", { reason: namesOf(outside) });
   }
   const isAmongOthers = isGroup || (speaker.role === "owner" && speaker.audience === "others");
-  return isAmongOthers && !staysHere ? "others write in this chat too" : undefined;
+  return isAmongOthers && !staysHere ? askingSentence("others_here") : undefined;
 }
 
 /** `channel:id` of one person. The id of a group begins with a minus; anyone who writes there as the group is not one person. */

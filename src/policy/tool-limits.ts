@@ -1,4 +1,5 @@
 import { visible, visibleAddress } from "../util/text/visible.js";
+import { askingSentence, deedSentence } from "../util/words/permission-sentences.js";
 import { type ExecutionMode, isOpenCommand, type ToolAccess, type ToolUse, unknownAccess } from "./access.js";
 import { reachOf } from "./commands/command-reach.js";
 import { type CommandGround, harmOf } from "./commands/harmful-commands.js";
@@ -98,42 +99,47 @@ function riskOf(use: ToolUse, locations: LocationLimits): string | undefined {
     case "write":
       return locations.writeRisk(use, access.path);
     case "network":
-      return isPosting(access) ? "that sends something out" : undefined;
+      return isPosting(access) ? askingSentence("sends_out") : undefined;
     case "chat":
-      return access.isOwn ? undefined : "that is another chat";
+      return access.isOwn ? undefined : askingSentence("other_chat");
     case "command":
-      return isOpenCommand(access) ? `that runs ${wayOf(access)}` : undefined;
+      return isOpenCommand(access) ? askingSentence(access.isSandboxed ? "open_network" : "no_walls_here") : undefined;
     case "memory":
     case "schedule":
       // It only ever brings this chat back to this chat, and runs with the rights of the one who asked for it.
       return undefined;
     case "call":
-      return tool.risk === "call" && tool.effect !== "read" ? "nobody knows what it may change" : undefined;
+      return tool.risk === "call" && tool.effect !== "read" ? askingSentence("unknown_call") : undefined;
     case "other":
-      return tool.effect === "read" ? undefined : "it may change something";
+      return tool.effect === "read" ? undefined : askingSentence("may_change");
     default:
       return unknownAccess(access);
   }
 }
 
+const memoryDeeds = {
+  owner: { read: "do_search_memory", write: "do_change_memory" },
+  chat: { read: "do_search_chat_memory", write: "do_change_chat_memory" },
+} as const;
+
 function nameOf({ tool, access }: ToolUse, zones: Zones): string {
   switch (access.kind) {
     case "read":
-      return `read ${visible(zones.nameOf(access.path))}`;
+      return deedSentence("do_read", { reason: visible(zones.nameOf(access.path)) });
     case "write":
-      return `write ${visible(zones.nameOf(access.path))}`;
+      return deedSentence("do_write", { reason: visible(zones.nameOf(access.path)) });
     case "network":
-      return `${isPosting(access) ? "send to" : "fetch"} ${visibleAddress(access.url)}`;
+      return deedSentence(isPosting(access) ? "do_send" : "do_fetch", { reason: visibleAddress(access.url) });
     case "chat":
-      return `write to ${visible(access.chat)}`;
+      return deedSentence("do_message", { reason: visible(access.chat) });
     case "command":
-      return `run ${visible(access.command)}`;
+      return deedSentence("do_run", { reason: visible(access.command) });
     case "memory":
-      return `${access.access === "read" ? "search" : "change"} the memory${access.of === "chat" ? " of this chat" : ""}`;
+      return deedSentence(memoryDeeds[access.of][access.access]);
     case "schedule":
-      return `${access.detail} a scheduled job`;
+      return deedSentence("do_job", { name: access.detail });
     case "call":
-      return `use ${visible(tool.name)}`;
+      return deedSentence("do_use", { reason: visible(tool.name) });
     case "other":
       return visible(access.detail);
     default:

@@ -2,6 +2,7 @@ import type { InboundMessage } from "../../bus/messages.js";
 import type { ToolDecision } from "../../policy/access.js";
 import type { Tool, ToolAccess, ToolContext } from "../../tools/tool.js";
 import { visible } from "../../util/text/visible.js";
+import { permissionSentence as words } from "../../util/words/permission-sentences.js";
 import type { PlannedUse, ToolPolicy } from "../ports.js";
 import type { HumanInput, Question } from "../questions/human-input.js";
 import { canBeShown } from "../questions/text.js";
@@ -87,20 +88,22 @@ function permissionQuestion({ call, message }: ApprovalScope, asking: Asking): Q
   const { what, because, canGrant, approver } = asking;
   // Anyone who asked and reads alone knows whom it is for.
   const isForOthers = approver === "owner" || message.chatId !== message.senderId;
-  const who = message.senderName === undefined || !isForOthers ? "" : ` for ${visible(message.senderName)}`;
-  const always = `${what}, exactly so and in this chat`;
+  const who = message.senderName === undefined || !isForOthers ? undefined : visible(message.senderName);
+  const parts = { what, because: `${because.charAt(0).toUpperCase()}${because.slice(1)}` };
   return {
     kind: "permission",
-    question: `May I ${what}${who}? ${sentence(because)}`,
+    question: who === undefined ? words("may_i", parts) : words("may_i_for", { ...parts, who }),
     approver,
     tool_call_id: call.id,
     tool_name: call.name,
     input: call.input,
     ...(canGrant ? { patterns: [what] } : {}),
     options: [
-      { id: "allow_once", label: "Allow once" },
-      ...(canGrant ? [{ id: "allow_always", label: "Always allow", description: always }] : []),
-      { id: "deny", label: "Deny", recommended: true },
+      { id: "allow_once", label: words("allow_once") },
+      ...(canGrant
+        ? [{ id: "allow_always", label: words("allow_always"), description: words("always_this", { what }) }]
+        : []),
+      { id: "deny", label: words("deny"), recommended: true },
     ],
     allow_custom: false,
   };
@@ -113,8 +116,4 @@ function refusal(name: string, { what, because }: Asking, outcome: "answered" | 
     nobody: "a person must allow that, and there is nobody to ask in this turn",
   }[outcome];
   return `${name} may not ${what}: ${why} (${because}).`;
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

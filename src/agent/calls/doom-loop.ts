@@ -3,6 +3,7 @@ import type { ToolResult } from "../../tools/tool.js";
 import { backoffMs } from "../../util/async/backoff.js";
 import { sleep } from "../../util/async/sleep.js";
 import { canonicalJson } from "../../util/canonical-json.js";
+import { permissionSentence as words } from "../../util/words/permission-sentences.js";
 import type { HumanInput } from "../questions/human-input.js";
 import type { TurnLog } from "../turn/turn-log.js";
 
@@ -107,7 +108,7 @@ export class DoomLoop {
   }
 
   async #mayGoOn({ id, name, input }: Asked, count: number): Promise<boolean> {
-    const question = `${name} was called ${count} times with the same input. Should I go on with it?`;
+    const question = words("go_on_anyway", { name, n: count });
     const detected = this.#log.draft("doom_loop_detected", { tool_name: name, input, repeat_count: count });
     const answer = await this.#human.ask(
       {
@@ -119,8 +120,8 @@ export class DoomLoop {
         tool_name: name,
         input,
         options: [
-          { id: "allow_once", label: "Go on" },
-          { id: "deny", label: "Stop that", recommended: true },
+          { id: "allow_once", label: words("go_on") },
+          { id: "deny", label: words("stop_that"), recommended: true },
         ],
         allow_custom: false,
       },

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { trimEndWhere } from "../../util/text/trim-where.js";
+import { askingSentence } from "../../util/words/permission-sentences.js";
 import { isInside } from "../locations/paths.js";
 import type { Zones } from "../locations/zones.js";
 import { type CommandGround, programName, readCommand } from "./harmful-commands.js";
@@ -28,14 +29,14 @@ export function reachOf(
   },
 ): string | undefined {
   const { parts, isClear } = readCommand(command, ground);
-  if (!isClear) return "that runs without a sandbox, and its words do not say what it names";
+  if (!isClear) return askingSentence("unclear_command");
   for (const { words, targets, cwd } of parts) {
     const [program = "", ...rest] = words;
     if (
       interpreters.test(programName(program)) &&
       rest.some((word) => /^(?:-[A-Za-z]*[ceEpr]|--eval|--print)/.test(word))
     )
-      return "that runs code that is written in the command itself, without a sandbox";
+      return askingSentence("own_code");
     // The program itself is not a file that is read, unless it is one of the workspace's neighbours.
     const named = [...rest, ...targets, ".", ...(program.startsWith("/") || !program.includes("/") ? [] : [program])];
     for (const word of named)
@@ -78,12 +79,14 @@ function reasonOf(
   if (harmless.test(target) || (name.startsWith("-") && !name.includes("/"))) return undefined;
   const zone = zones.zoneOf(target, folder);
   const isSecret = target.split("/").some((part) => secretName.test(part));
-  if (zone === "private" || (isSecret && zone !== "own")) return `that reaches ${name}, which can hold secrets`;
-  if (zone === "hidden") return `that reaches ${name}, which is not for this chat`;
-  if (zone === "outside" && !mayLeave) return `that leaves the workspace for ${name}`;
+  if (zone === "private" || (isSecret && zone !== "own")) return askingSentence("reaches_secrets", { reason: name });
+  if (zone === "hidden") return askingSentence("reaches_hidden", { reason: name });
+  if (zone === "outside" && !mayLeave) return askingSentence("leaves_workspace", { reason: name });
   // All that lies below: what is hidden, too.
   const below = wild === -1 || plain === "" || plain.endsWith("/") ? target : path.dirname(target);
   if (zone === "workspace" && isInside(below, zones.toReal(workspace)) && !isInside(zones.toReal(folder), below))
-    return `that takes in the whole workspace with ${name}`;
-  return /(?:^|\/)\.[^/.]*$/.test(plain) && wild !== -1 && zone !== "own" ? `that reaches ${name}` : undefined;
+    return askingSentence("whole_workspace", { reason: name });
+  return /(?:^|\/)\.[^/.]*$/.test(plain) && wild !== -1 && zone !== "own"
+    ? askingSentence("reaches", { reason: name })
+    : undefined;
 }

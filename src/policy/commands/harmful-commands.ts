@@ -1,4 +1,5 @@
 import path from "node:path";
+import { askingSentence } from "../../util/words/permission-sentences.js";
 import { isInside } from "../locations/paths.js";
 import { type CommandPart, splitCommand } from "./split-command.js";
 
@@ -106,13 +107,13 @@ class PartReader implements ReadCommand {
 
 /** Why it must not run unasked, for a person; undefined for what destroys nothing as far as its words say. */
 export function harmOf(command: string, ground: CommandGround): string | undefined {
-  if (isForkBomb(command)) return "that starts programs without end";
+  if (isForkBomb(command)) return askingSentence("endless_programs");
   const { parts, isWhole } = readCommand(command, ground);
   for (const part of parts) {
     const harm = harmOfPart(part, ground);
     if (harm !== undefined) return harm;
   }
-  return isWhole ? undefined : "that is nested too deep to be looked through";
+  return isWhole ? undefined : askingSentence("nested");
 }
 
 /** `/sbin/mkfs.ext4` is mkfs. */
@@ -141,22 +142,24 @@ function harmOfPart(part: LocatedPart, ground: CommandGround): string | undefine
   const targets = words.filter((word) => !word.startsWith("-"));
   const device =
     part.targets.find(isDevice) ?? (writesTo(name, words) ? words.map(targetOf).find(isDevice) : undefined);
-  if (device !== undefined) return `that writes to the device ${device}`;
-  if (part.targets.includes("/proc/sysrq-trigger")) return "that stops the machine";
-  if (name.startsWith("mkfs") || name.startsWith("newfs") || diskTools.has(name)) return "that can erase a disk";
+  if (device !== undefined) return askingSentence("to_device", { reason: device });
+  if (part.targets.includes("/proc/sysrq-trigger")) return askingSentence("stops_machine");
+  if (name.startsWith("mkfs") || name.startsWith("newfs") || diskTools.has(name)) return askingSentence("erases_disk");
   if (name === "diskutil" && targets.some((word) => /^(?:erase|reformat|zero|secureErase|partition)/i.test(word)))
-    return "that can erase a disk";
+    return askingSentence("erases_disk");
   if (name === "cryptsetup" && targets.some((word) => /^(?:luks)?(?:format|erase)$/i.test(word)))
-    return "that can erase a disk";
-  if (name === "zpool" && targets.includes("destroy")) return "that can erase a disk";
-  if (halts.has(name) || (name === "init" && /^[06]$/.test(targets[0] ?? ""))) return "that stops the machine";
+    return askingSentence("erases_disk");
+  if (name === "zpool" && targets.includes("destroy")) return askingSentence("erases_disk");
+  if (halts.has(name) || (name === "init" && /^[06]$/.test(targets[0] ?? ""))) return askingSentence("stops_machine");
   if ((name === "systemctl" || name === "loginctl") && targets.some((word) => haltWords.test(word)))
-    return "that stops the machine";
-  if (name === "killall5" || (name === "kill" && words.slice(1).includes("-1"))) return "that ends every program";
+    return askingSentence("stops_machine");
+  if (name === "killall5" || (name === "kill" && words.slice(1).includes("-1"))) return askingSentence("ends_programs");
   // Of what is moved, the last one is where it goes.
   const losing = name === "mv" ? targets.slice(0, -1) : targets;
   const lost = destroys(name, words) ? losing.find((word) => isTooMuch(targetOf(word), part.cwd, ground)) : undefined;
-  return lost === undefined ? undefined : `that can destroy all that is in ${path.resolve(part.cwd, targetOf(lost))}`;
+  return lost === undefined
+    ? undefined
+    : askingSentence("destroys", { reason: path.resolve(part.cwd, targetOf(lost)) });
 }
 
 /** With such options a program removes, moves away or locks whole folders. */

@@ -1,3 +1,4 @@
+import { askingSentence } from "../../util/words/permission-sentences.js";
 import type { ToolUse } from "../access.js";
 import type { Zone, Zones } from "./zones.js";
 
@@ -92,16 +93,16 @@ function riskIn(zone: Zone): string | undefined {
       return undefined;
     case "skills":
     case "steering":
-      return "that steers the assistant";
+      return askingSentence("steers");
     case "memory":
-      return "that speaks to every later conversation";
+      return askingSentence("speaks_later");
     case "outside":
-      return "that is outside of the workspace";
+      return askingSentence("outside_workspace");
     case "kept":
     case "private":
     case "hidden":
     case "workspace":
-      return "that is outside of this chat's own folder";
+      return askingSentence("outside_folder");
     default:
       return zone satisfies never;
   }

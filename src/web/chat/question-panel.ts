@@ -1,4 +1,4 @@
-import { sentenceOf } from "../failures/said.js";
+import { permissionText, sentenceOf } from "../failures/said.js";
 import { h, setText } from "../parts/dom.js";
 import type { QuestionReply } from "../session/session.js";
 import type { OpenQuestion } from "../session/view-state.js";
@@ -35,11 +35,19 @@ export function createQuestionPanel(actions: QuestionActions): QuestionPanel {
     if (question?.requestId === shown) return;
     shown = question?.requestId;
     element.hidden = question === undefined;
-    column.replaceChildren(...(question === undefined ? [] : [cardOf(question, actions)]));
-    if (question !== undefined) actions.announce(`${chatWords.t(headings[question.kind])} ${question.question}`);
+    const said = question && inWords(question);
+    column.replaceChildren(...(said === undefined ? [] : [cardOf(said, actions)]));
+    if (said !== undefined) actions.announce(`${chatWords.t(headings[said.kind])} ${said.question}`);
   }
 
   return { element, show };
+}
+
+/** As the reader's language has it, with who asks. */
+function inWords(asked: OpenQuestion): OpenQuestion {
+  const said = asked.kind === "permission" ? { ...asked, ...permissionText(asked) } : asked;
+  const { agent, question } = said;
+  return agent === undefined ? said : { ...said, question: chatWords.t("agentAsks", { agent, question }) };
 }
 
 function cardOf(question: OpenQuestion, actions: QuestionActions): HTMLElement {

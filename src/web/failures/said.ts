@@ -1,18 +1,27 @@
 import { inTime } from "../parts/in-time.js";
 import { languageOfPage } from "../words/words.js";
+import type { Asked, AskedOption, Shown, sayPermission } from "./permissions.js";
 
 /** The page's own words for each code, once they are loaded. The English page shows the gateway's, and has none. */
 const known = new Map<string, string>();
 /** Say in Chinese what the gateway says in English, once they are loaded. */
 const readers: ((sentence: string) => string | undefined)[] = [];
 
+/** Says in Chinese what the gateway asks in English, once it is loaded. */
+const sayers: (typeof sayPermission)[] = [];
+
 /** Fetches the page's own words. Resolves once they are there, or are not worth waiting for; never rejects. */
 export async function loadOwnWords(): Promise<void> {
   if (known.size > 0) return;
   await loadWords(async () => {
-    const [{ failureWords }, { sayStatus }] = await Promise.all([import("./words.js"), import("./status.js")]);
+    const [{ failureWords }, { sayStatus }, permissions] = await Promise.all([
+      import("./words.js"),
+      import("./status.js"),
+      import("./permissions.js"),
+    ]);
     for (const [code, words] of Object.entries(failureWords.zh)) known.set(code, words);
     readers.push(sayStatus);
+    sayers.push(permissions.sayPermission);
   });
 }
 
@@ -75,4 +84,10 @@ function lettersIn(text: string): number {
 /** The same, or else the gateway's own sentence. */
 export function problemText(sentence: string): string {
   return ownProblem(sentence) ?? sentence;
+}
+
+/** What a permission asks, in the language of the page. */
+export function permissionText<Option extends AskedOption>(asked: Asked<Option>): Shown<Option> {
+  const [say] = languageOfPage() === "en" ? [] : sayers;
+  return say?.(asked) ?? asked;
 }

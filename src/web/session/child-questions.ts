@@ -54,8 +54,7 @@ export function followChildren(client: Pick<Client, "subscribe">, onChange: () =
     if (child === undefined) return;
     take([event]);
     if (event.type === "human_input_asked") {
-      const asked = questionOf(event.payload);
-      child.question = { ...asked, question: `Sub-agent “${child.label}”: ${asked.question}` };
+      child.question = { ...questionOf(event.payload), agent: child.label };
     } else if (event.type === "human_input_answered" || isEnd(event)) child.question = undefined;
     else return;
     onChange();

@@ -131,6 +131,8 @@ export type Item = UserItem | AssistantItem | ToolItem | NoticeItem | DividerIte
 export interface OpenQuestion {
   readonly requestId: string;
   readonly kind: "clarification" | "decision" | "env_var" | "permission";
+  /** The sub-agent that asks it, by its name. */
+  readonly agent?: string | undefined;
   readonly question: string;
   /** What would run, field by field, each value whole. */
   readonly input: readonly { readonly name: string; readonly value: string }[];

@@ -1,4 +1,4 @@
-import { problemText } from "../../failures/said.js";
+import { permissionText, problemText } from "../../failures/said.js";
 import { notificationState, readAttention } from "./attention.js";
 import type { InboxItem } from "./inbox-items.js";
 import { isNight } from "./night.js";
@@ -12,11 +12,12 @@ export function callAttention(items: readonly InboxItem[], open: (id: string) =>
   if (settings.sound && !(settings.quietNights && isNight(new Date()))) chime();
 }
 
-function notify({ id, kind, title, text, letter }: InboxItem, open: (id: string) => void): void {
+function notify({ id, kind, title, text, letter, question }: InboxItem, open: (id: string) => void): void {
   const heading = inboxWords.t(`notice_${kind}`, { title });
   try {
     // The sound is ours: this one would not know of nights. Of two tabs with one tag one is shown.
-    const body = problemText(letter?.reason ?? text).slice(0, 200);
+    const said = question?.asks === "permission" ? permissionText({ ...question, question: text }).question : undefined;
+    const body = (said ?? problemText(letter?.reason ?? text)).slice(0, 200);
     const shown = new Notification(heading, { body, tag: id, silent: true });
     shown.addEventListener("click", () => {
       window.focus();

@@ -1,3 +1,4 @@
+import { permissionText } from "../../failures/said.js";
 import { momentOf } from "../../parts/format.js";
 import { Field } from "../parts/controls.js";
 import { CardHead, CardProblem, chatTitleOf, OpenChat, useWork, type Work } from "./card-parts.js";
@@ -21,8 +22,9 @@ interface FormProps {
 /** A question of the assistant: by its buttons, in own words, or with secrets in fields that show nothing. */
 export function QuestionCard({ world, item }: CardProps) {
   const work = useWork(world, item);
-  const { question, at, text, expiresAt, chatKey } = item;
-  if (question === undefined) return undefined;
+  const { at, expiresAt, chatKey } = item;
+  if (item.question === undefined) return undefined;
+  const { text, question } = inWords(item.text, item.question);
   const { requestId, sessionKey } = question;
   const reply = (given: Reply): void =>
     work.run(() => world.api.post(`api/sessions/${encodeURIComponent(sessionKey)}/answer`, { requestId, ...given }));
@@ -43,6 +45,12 @@ export function QuestionCard({ world, item }: CardProps) {
       <p class="field-hint">{t("until", { time: momentOf(new Date(expiresAt)) })}</p>
     </>
   );
+}
+
+function inWords(text: string, question: InboxQuestion): { readonly text: string; readonly question: InboxQuestion } {
+  if (question.asks !== "permission") return { text, question };
+  const said = permissionText({ question: text, input: question.input, options: question.options });
+  return { text: said.question, question: { ...question, options: said.options } };
 }
 
 function headingOf({ asks }: InboxQuestion): string {
