@@ -91,3 +91,8 @@ export function permissionText<Option extends AskedOption>(asked: Asked<Option>)
   const [say] = languageOfPage() === "en" ? [] : sayers;
   return say?.(asked) ?? asked;
 }
+
+/** One sentence of a permission where nothing else of it is at hand: the question, or the answer that was chosen. */
+export function permissionLine(sentence: string): string {
+  return permissionText({ question: sentence, input: [], options: [] }).question;
+}

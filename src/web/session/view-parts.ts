@@ -2,7 +2,7 @@ import { type Notice, noticeOf, sizeOf } from "../../client/notices.js";
 import type { ContentPart } from "../../events/content.js";
 import type { EventOf, GatewayEvent } from "../../events/event.js";
 import { visibleFields } from "../../util/text/visible.js";
-import { ownWords } from "../failures/said.js";
+import { ownWords, permissionLine, permissionText } from "../failures/said.js";
 import { addItem, type Draft, findItem, putItem, removeUnsettled } from "./view-draft.js";
 import type { AssistantItem, Item, OpenPlan, OpenQuestion, SentFile, ToolItem } from "./view-state.js";
 import { noticeWords } from "./words.js";
@@ -76,8 +76,18 @@ export function dropStreamed(draft: Draft, messageId?: string): void {
 }
 
 export function showNotice(draft: Draft, event: GatewayEvent): void {
-  const notice = noticeOf(event, noticeWords.t);
+  const notice = noticeOf(permissionInWords(event), noticeWords.t);
   if (notice !== undefined) addNotice(draft, event, inPageLanguage(event, notice));
+}
+
+function permissionInWords(event: GatewayEvent): GatewayEvent {
+  if (event.type === "human_input_asked" && event.payload.kind === "permission") {
+    const { question } = permissionText(questionOf(event.payload));
+    return { ...event, payload: { ...event.payload, question } };
+  }
+  if (event.type === "human_input_answered" && event.payload.kind === "permission")
+    return { ...event, payload: { ...event.payload, answer: permissionLine(event.payload.answer) } };
+  return event;
 }
 
 /** What the gateway has said about a failure is behind the page's own words, where it is in another language. */

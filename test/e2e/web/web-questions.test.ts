@@ -68,44 +68,48 @@ describe("questions and interrupts on the web page", { timeout: 120_000, skip: w
     }),
   );
 
-  pageTest(
-    "a permission is asked in Chinese on the Chinese page, in the chat and in the inbox, and answered there",
-    () =>
-      onPage(
-        async (page) => {
-          const inChinese = async (card: Locator): Promise<void> => {
-            await card.getByText("是否允许写入 plan.md？那在这个对话自己的文件夹之外。", { exact: true }).waitFor();
-            const choices = await card.locator(".choice").allInnerTexts();
-            assert.deepEqual(
-              choices.flatMap((text) => text.split("\n")),
-              ["允许一次", "始终允许", "写入 plan.md；必须完全相同，并在这个对话中", "拒绝"],
-            );
-            assert.deepEqual(await card.locator("pre").allTextContents(), [
-              "../../plan.md",
-              "# Plan\n\nBook the train.",
-            ]);
-          };
-          const done = page.locator('details.tool[data-status="done"]');
-          await write(page, "write it down", "Enter");
-          const card = page.locator(".question-card");
-          await inChinese(card);
-          await shoot(page, "permission-chinese");
-          await card.getByRole("button", { name: "允许一次" }).click();
-          await done.waitFor();
-          await write(page, "write it down", "Enter");
-          await card.waitFor();
-          const chat = page.url();
-          await page.goto(`${backend().url}#/inbox`);
-          const waiting = page.locator('.inbox-card[data-kind="approval"]');
-          await inChinese(waiting);
-          await shoot(page, "permission-chinese-inbox");
-          await waiting.getByRole("button", { name: "允许一次" }).click();
-          await page.getByText("没有等您处理的事。").waitFor();
-          await page.goto(chat);
-          await done.nth(1).waitFor();
-        },
-        { locale: "zh-CN", viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true },
-      ),
+  pageTest("a permission is asked in Chinese on the Chinese page, wherever it is shown, and answered there", () =>
+    onPage(
+      async (page) => {
+        const inChinese = async (card: Locator): Promise<void> => {
+          await card.getByText("是否允许写入 plan.md？那在这个对话自己的文件夹之外。", { exact: true }).waitFor();
+          const choices = await card.locator(".choice").allInnerTexts();
+          assert.deepEqual(
+            choices.flatMap((text) => text.split("\n")),
+            ["允许一次", "始终允许", "写入 plan.md；必须完全相同，并在这个对话中", "拒绝"],
+          );
+          assert.deepEqual(await card.locator("pre").allTextContents(), ["../../plan.md", "# Plan\n\nBook the train."]);
+        };
+        const done = page.locator('details.tool[data-status="done"]');
+        await write(page, "write it down", "Enter");
+        const card = page.locator(".question-card");
+        await inChinese(card);
+        await page.locator(".notice", { hasText: "是否允许写入 plan.md？" }).waitFor();
+        await shoot(page, "permission-chinese");
+        await card.getByRole("button", { name: "允许一次" }).click();
+        await done.waitFor();
+        await page.locator(".notice", { hasText: "已回答：允许一次" }).waitFor();
+        assert.equal(await page.getByText(/May I|Allow/).count(), 0);
+        await write(page, "write it down", "Enter");
+        await card.waitFor();
+        const chat = page.url();
+        await page.goto(`${backend().url}#/inbox`);
+        const waiting = page.locator('.inbox-card[data-kind="approval"]');
+        await inChinese(waiting);
+        await shoot(page, "permission-chinese-inbox");
+        await waiting.getByRole("button", { name: "允许一次" }).click();
+        await page.getByText("没有等您处理的事。").waitFor();
+        await page.goto(chat);
+        await done.nth(1).waitFor();
+        await page.getByRole("button", { name: "这里发生了什么" }).click();
+        await page.getByRole("link", { name: "write it down" }).first().click();
+        const step = page.locator(".timeline-step", { hasText: "是否允许写入 plan.md？" });
+        await step.locator("summary").first().click();
+        await step.getByText("允许一次", { exact: true }).waitFor();
+        assert.equal(await page.getByText(/May I|Allow/).count(), 0);
+      },
+      { locale: "zh-CN", viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true },
+    ),
   );
 
   pageTest("a secret is typed unseen, saved, and is nowhere on the page", () =>

@@ -10,7 +10,7 @@ import { visibleFields } from "../../../src/util/text/visible.js";
 import { askingSentences, deedSentences, permissionSentences } from "../../../src/util/words/permission-sentences.js";
 import { readerOf } from "../../../src/util/words/sentences.js";
 import { askingInChinese, deedsInChinese, permissionsInChinese } from "../../../src/web/failures/permissions.js";
-import { loadOwnWords, permissionText } from "../../../src/web/failures/said.js";
+import { loadOwnWords, permissionLine, permissionText } from "../../../src/web/failures/said.js";
 import { projectFile } from "../../support/project.js";
 
 const home = "/home/ann/.maxclaw";
@@ -254,6 +254,11 @@ describe("what a permission asks", () => {
         { label: "停止", description: undefined },
       ],
     });
+  });
+
+  test("is known by one sentence alone, a question as well as an answer", () => {
+    assert.equal(permissionLine("May I run ls? That is another chat."), "是否允许运行 ls？那是另一个对话。");
+    assert.equal(permissionLine("Go on"), "继续");
   });
 
   test("stays as it is where nobody knows it", () => {

@@ -1,4 +1,5 @@
-import type { Step } from "../../../events/folds/timeline/step.js";
+import type { QuestionStep, Step } from "../../../events/folds/timeline/step.js";
+import { permissionLine } from "../../failures/said.js";
 import { durationOf } from "../../parts/format.js";
 import { timelineWords } from "./words.js";
 
@@ -16,7 +17,7 @@ export function nameOf(step: Step): { readonly kind: string; readonly what: stri
     case "agent":
       return { kind: t("agent"), what: step.label };
     case "question":
-      return { kind: t("question"), what: step.question };
+      return { kind: t("question"), what: saidBy(step, step.question) };
     case "delivery":
       return {
         kind: t("delivery", { channel: channelName(step.channel) }),
@@ -31,6 +32,11 @@ export function nameOf(step: Step): { readonly kind: string; readonly what: stri
     default:
       return step satisfies never;
   }
+}
+
+/** Words of a question or of its answer, in the language of the page where they are the gateway's. */
+export function saidBy({ about }: Pick<QuestionStep, "about">, words: string): string {
+  return about === "permission" ? permissionLine(words) : words;
 }
 
 const statuses = ["queued", "sending", "sent", "retrying", "dead_letter", "refused"] as const;
