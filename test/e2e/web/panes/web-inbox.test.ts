@@ -308,6 +308,22 @@ describe("the inbox on the web page", { timeout: 120_000, skip: withoutChromium(
       { onPage: (page) => page.addInitScript(notifications) },
     ),
   );
+
+  pageTest("a permission that is told of on the Chinese page is told in Chinese", () =>
+    onPage(
+      async (page) => {
+        await page.goto(`${backend.url}#/inbox`);
+        await page.getByText("没有等您处理的事。").waitFor();
+        await page.evaluate("Notification.permission = 'granted'; isAway = true");
+        const message = ask(backend, "write it down");
+        await becomes(page, "shown.length", 1);
+        assert.equal(await page.evaluate("shown[0].body"), "是否允许写入 plan.md？那在这个对话自己的文件夹之外。");
+        await page.getByRole("button", { name: "拒绝" }).click();
+        await message;
+      },
+      { context: { locale: "zh-CN" }, onPage: (page) => page.addInitScript(notifications) },
+    ),
+  );
 });
 
 interface Pairings {
