@@ -1,5 +1,5 @@
 import { sentenceOf } from "../failures/said.js";
-import { type Api, Refused, Unauthorized } from "../gateway/api.js";
+import { type Api, Unauthorized } from "../gateway/api.js";
 import { h, setText } from "../parts/dom.js";
 import { frameWords } from "./words.js";
 
@@ -86,8 +86,6 @@ async function failureOf(call: () => Promise<unknown>, wrong: string): Promise<s
     await call();
     return undefined;
   } catch (error) {
-    if (error instanceof Unauthorized) return wrong;
-    if (error instanceof Refused) return sentenceOf(error);
-    return frameWords.t("noAnswer");
+    return error instanceof Unauthorized ? wrong : sentenceOf(error);
   }
 }

@@ -1,4 +1,5 @@
 import { isRecord } from "../../client/frames.js";
+import { gatewayWords } from "./words.js";
 
 /** The gateway wants a token, or another one. */
 export class Unauthorized extends Error {
@@ -26,6 +27,13 @@ export class Refused extends Error {
   }
 }
 
+/** Nothing came back, or not in time. The browser's own words for that are in its language, and for programmers. */
+export class NoAnswer extends Error {
+  constructor(cause: unknown) {
+    super(gatewayWords.t("noAnswer"), { cause });
+  }
+}
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 interface CallOptions {
@@ -36,7 +44,7 @@ interface CallOptions {
 
 /**
  * The gateway's routes, each as a path without a leading slash (`api/cron`), so that the page works below any path.
- * All throw {@link Unauthorized} on 401 and {@link Refused} for whatever else is not 2xx.
+ * All throw {@link NoAnswer} without an answer, {@link Unauthorized} on 401 and {@link Refused} for whatever else is not 2xx.
  */
 export interface Api {
   get(path: string, options?: CallOptions): Promise<JsonObject>;
@@ -59,6 +67,8 @@ export function createApi(): Api {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       cache: "no-store",
       signal: AbortSignal.timeout(timeoutMs),
+    }).catch((error: unknown) => {
+      throw new NoAnswer(error);
     });
     if (answer.ok) return answer;
     const said: unknown = await answer.json().catch(() => undefined);
@@ -69,7 +79,9 @@ export function createApi(): Api {
   const call = async (method: string, path: string, body?: unknown, options?: CallOptions): Promise<JsonObject> => {
     const answer = await response(method, path, body, options);
     if (answer.status === 204) return {};
-    const said: unknown = await answer.json();
+    const said: unknown = await answer.json().catch((error: unknown) => {
+      throw new NoAnswer(error);
+    });
     if (!isRecord(said)) throw new Refused(`HTTP ${answer.status}`, answer.status, {});
     return said;
   };

@@ -1,4 +1,5 @@
 import { frameWords } from "../frame/words.js";
+import { gatewayWords } from "../gateway/words.js";
 import { h, setText } from "../parts/dom.js";
 import type { PaneHost } from "./host.js";
 import type { PaneEntry } from "./list.js";
@@ -76,7 +77,7 @@ export class PaneOpener {
       again.disabled = true;
       reload().catch(() => {
         again.disabled = false;
-        setText(text, frameWords.t("noAnswer"));
+        setText(text, gatewayWords.t("noAnswer"));
       });
     });
     this.#problem = h("div", { class: "note danger", role: "alert" }, text, again);

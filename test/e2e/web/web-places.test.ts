@@ -159,6 +159,44 @@ describe("going from place to place on the web page", { timeout: 120_000, skip: 
     ),
   );
 
+  for (const language of ["en", "zh"])
+    pageTest(
+      `without the gateway a page says so in plain words, and is read again once it is back, ${language}`,
+      () => {
+        let isAway = false;
+        let cut = async (): Promise<void> => {};
+        return withPage(
+          browser,
+          backend.url,
+          async (page) => {
+            const problem = page.getByText(language === "en" ? /The gateway does not answer/ : /网关没有响应/).first();
+            const button = page.locator(".pane-root button.primary").first();
+            await page.locator(".session, #message").first().waitFor();
+            isAway = true;
+            await cut();
+            await page.evaluate("location.hash = '#/jobs'");
+            await problem.waitFor();
+            assert.equal(await page.getByText(/Failed to fetch/).count(), 0);
+            isAway = false;
+            await problem.waitFor({ state: "detached" });
+            await button.waitFor();
+          },
+          {
+            context: { locale: language === "en" ? "en-GB" : "zh-CN" },
+            expected: /ERR_FAILED|Failed to load resource|WebSocket connection/,
+            async onPage(page) {
+              await page.route("**/api/**", (route) => (isAway ? route.abort() : route.continue()));
+              await page.routeWebSocket(/\/ws/, (socket) => {
+                if (isAway) return void socket.close();
+                socket.connectToServer();
+                cut = () => socket.close();
+              });
+            },
+          },
+        );
+      },
+    );
+
   pageTest("a page whose code did not come is there with a second try, and says nothing of it after", () =>
     withPage(
       browser,

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { sentenceOf } from "../../failures/said.js";
-import { Unauthorized } from "../../gateway/api.js";
+import { NoAnswer, Unauthorized } from "../../gateway/api.js";
 import type { PaneWorld } from "../world.js";
 import { partWords } from "./words.js";
 
@@ -36,7 +36,7 @@ export interface Loaded<T> {
 
 /** Reads when the pane is opened, again when one of `dependencies` is another, and when `reload` is called. `first` is there before. */
 export function useLoad<T>(
-  world: Pick<PaneWorld, "failed">,
+  world: Pick<PaneWorld, "failed" | "store">,
   read: () => Promise<T>,
   dependencies: readonly unknown[],
   first?: T,
@@ -60,6 +60,13 @@ export function useLoad<T>(
       isCurrent = false;
     };
   }, [...dependencies, round]);
+  // What could not be asked is asked again once the connection is back.
+  useEffect(() => {
+    if (!(state.error instanceof NoAnswer)) return undefined;
+    return world.store.watch(["nextAttemptAt"], (known) => {
+      if (known.nextAttemptAt === undefined) setRound((n) => n + 1);
+    });
+  }, [state.error]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
   return { ...state, reload };
 }
