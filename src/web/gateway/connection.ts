@@ -29,6 +29,7 @@ const listEvents: readonly EventType[] = [
 ];
 
 const uploadMs = 120_000;
+const lookMs = 30_000;
 
 /** The page's connection to the gateway. It tells the store how the gateway is and when the next attempt starts. */
 export class Connection {
@@ -36,6 +37,7 @@ export class Connection {
   readonly #store: Store;
   readonly #listeners: ConnectionListeners;
   #client: Client | undefined;
+  #again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(http: GatewayHttp, store: Store, listeners: ConnectionListeners) {
     this.#http = http;
@@ -74,6 +76,7 @@ export class Connection {
   }
 
   close(): void {
+    clearTimeout(this.#again);
     this.#client?.close();
     this.#client = undefined;
   }
@@ -90,7 +93,18 @@ export class Connection {
 
   /** @throws {Unauthorized} the gateway wants a token, or another one */
   async readStatus(): Promise<void> {
-    this.#store.put({ status: await this.#http.status() });
+    clearTimeout(this.#again);
+    const status = await this.#http.status();
+    this.#store.put({ status });
+    if (status.problems.length > 0) this.#readAgain();
+  }
+
+  /** A problem that somebody mends outside of the gateway is over without an event. */
+  #readAgain(): void {
+    this.#again = setTimeout(() => {
+      if (document.hidden || this.#client === undefined) this.#readAgain();
+      else this.readStatus().catch(() => this.#readAgain());
+    }, lookMs);
   }
 
   #follow(client: Client): void {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContextOptions, Page, WebSocketRoute } from "playwright-core";
 import { gate, until } from "../../support/engine/engine-kit.js";
@@ -545,6 +547,31 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
       );
     } finally {
       await unfinished.stop();
+    }
+  });
+
+  pageTest("what somebody has mended outside of the gateway goes from the page by itself", async () => {
+    const own = await startBackend();
+    try {
+      chmodSync(own.home, 0o755);
+      const file = join(own.home, "config.json");
+      writeFileSync(file, `${readFileSync(file, "utf8")}\n`);
+      const told = async () => await (await fetch(`${own.url}api/status`)).text();
+      await until("it is told", async () => (await told()).includes("chmod 700"));
+      await withPage(
+        browser,
+        own.url,
+        async (page) => {
+          const banner = page.locator(".banner.problem", { hasText: "chmod 700" });
+          await banner.waitFor();
+          chmodSync(own.home, 0o700);
+          await page.clock.fastForward(30_000);
+          await banner.waitFor({ state: "detached" });
+        },
+        { onPage: (page) => page.clock.install() },
+      );
+    } finally {
+      await own.stop();
     }
   });
 
