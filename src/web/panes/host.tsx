@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { frameWords } from "../frame/words.js";
 import type { PaneEntry } from "./list.js";
+import { FocusKeeper } from "./parts/focus-keeper.js";
 import { Loading } from "./parts/loading.js";
 import type { PaneWorld } from "./world.js";
 
@@ -17,6 +18,7 @@ export class PaneHost {
   constructor(element: HTMLElement, world: PaneWorld) {
     this.element = element;
     this.#world = world;
+    new FocusKeeper(element);
   }
 
   /** @throws {Error} the code of the pane that is still wanted did not come */

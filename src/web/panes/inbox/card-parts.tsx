@@ -19,6 +19,8 @@ export function useWork(world: PaneWorld, item: Pick<InboxItem, "id">): Work {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const run = async (act: () => Promise<unknown>): Promise<void> => {
+    // Its buttons keep the focus meanwhile.
+    if (isBusy) return;
     setBusy(true);
     setProblem(undefined);
     try {
@@ -77,7 +79,7 @@ export function Button({
   readonly children: ComponentChildren;
 }) {
   return (
-    <button type="button" class={`button ${kind}`} disabled={work.isBusy} onClick={() => work.run(act)}>
+    <button type="button" class={`button ${kind}`} aria-disabled={work.isBusy} onClick={() => work.run(act)}>
       {children}
     </button>
   );

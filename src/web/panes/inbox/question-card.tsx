@@ -85,7 +85,7 @@ function Choices({ question: { options, asks }, work, reply }: FormProps) {
           key={id}
           type="button"
           class={isRecommended && asks !== "permission" ? "choice primary" : "choice"}
-          disabled={work.isBusy}
+          aria-disabled={work.isBusy}
           onClick={() => reply({ answer: id })}
         >
           <span>{label}</span>
@@ -114,7 +114,7 @@ function OwnWords({ question: { allowCustom, options, requestId }, work, reply }
         maxLength={10_000}
         autocomplete="off"
       />
-      <button type="submit" class="choice" disabled={work.isBusy}>
+      <button type="submit" class="choice" aria-disabled={work.isBusy}>
         {t("answer")}
       </button>
     </form>
@@ -131,7 +131,7 @@ function Secrets({ question: { fields }, work, reply }: FormProps) {
         </Field>
       ))}
       <p class="field-hint">{t("secretNote")}</p>
-      <button type="submit" class="choice primary" disabled={work.isBusy}>
+      <button type="submit" class="choice primary" aria-disabled={work.isBusy}>
         {t("save")}
       </button>
     </form>

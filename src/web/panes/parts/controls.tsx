@@ -21,6 +21,7 @@ export function Action({
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const press = (): void => {
+    if (isBusy) return;
     setBusy(true);
     setProblem(undefined);
     run()
@@ -29,7 +30,15 @@ export function Action({
   };
   return (
     <span class="action">
-      <button type="button" class={`button ${kind}`} aria-label={label} disabled={isBusy || isDisabled} onClick={press}>
+      <button
+        type="button"
+        class={`button ${kind}`}
+        aria-label={label}
+        // Disabled, it would lose the focus.
+        aria-disabled={isBusy}
+        disabled={isDisabled}
+        onClick={press}
+      >
         {isBusy ? partWords.t("working") : children}
       </button>
       {problem === undefined ? undefined : (
@@ -114,7 +123,10 @@ export function Switch({
         aria-label={name}
         checked={wanted ?? isOn}
         aria-checked={wanted ?? isOn}
-        disabled={wanted !== undefined}
+        aria-disabled={wanted !== undefined}
+        onClick={(event) => {
+          if (wanted !== undefined) event.preventDefault();
+        }}
         onChange={({ currentTarget }) => change(currentTarget.checked)}
       />
       <span>{label}</span>

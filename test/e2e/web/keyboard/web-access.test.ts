@@ -145,7 +145,7 @@ describe("the page for everybody", { timeout: 300_000, skip: withoutChromium() }
     for (const id of ids) {
       await openPane(page, backend.url, id);
       // What is not in sight yet cannot be reached by a keyboard either, nor what is still read.
-      await page.locator(".pane-page:not(.is-settling):not(:has(.loading))").waitFor();
+      await page.locator(`.pane-page[data-pane="${id}"]:not(.is-settling):not(:has(.loading))`).waitFor();
       await note(`the pane ${id}`);
     }
     if (!(await isNarrow(page))) return;
