@@ -317,7 +317,7 @@ class App {
       upload: (content, name) => this.#connection.upload(content, name),
       openPane: (id, argument) => this.#goToPane(id, argument),
       ask,
-      holdUnsaved: () => this.#way.hold(),
+      unsaved: this.#way,
       refreshStatus: () => void this.#connection.readStatus().catch((error: unknown) => this.#failed(error)),
       announce: (text) => this.#shell.announce(text),
       failed: (error) => this.#failed(error),

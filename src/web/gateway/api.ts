@@ -58,16 +58,17 @@ export interface Api {
 /** The browser sends the cookie of this device by itself. */
 export function createApi(): Api {
   const response: Api["response"] = async (method, path, body, { headers, timeoutMs = 15_000 } = {}) => {
-    const answer = await fetch(path, {
+    const request = {
       method,
       headers: {
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      cache: "no-store",
+      cache: "no-store" as const,
       signal: AbortSignal.timeout(timeoutMs),
-    }).catch((error: unknown) => {
+    };
+    const answer = await fetch(path, request).catch((error: unknown) => {
       throw new NoAnswer(error);
     });
     if (answer.ok) return answer;

@@ -6,7 +6,7 @@ export function useUnsaved(world: PaneWorld, isDirty: boolean): () => void {
   const release = useRef<() => void>(() => undefined);
   useLayoutEffect(() => {
     if (!isDirty) return;
-    release.current = world.holdUnsaved();
+    release.current = world.unsaved.hold();
     return () => release.current();
   }, [world, isDirty]);
   return () => release.current();

@@ -16,12 +16,19 @@ export interface PaneWorld {
   openPane(id: string, argument?: string): void;
   /** Resolves with the text (empty where none was asked for), or with `undefined` when the reader cancels. */
   ask(question: Question): Promise<string | undefined>;
-  /** For who has text that is not saved: the reader is asked before it goes. The result lets it go. */
-  holdUnsaved(): () => void;
+  readonly unsaved: Unsaved;
   /** For after a change of who answers or where people write: the rest of the page shows it. */
   refreshStatus(): void;
   /** Read out by screen readers; not visible. */
   announce(text: string): void;
   /** For what went wrong with nobody's button to show it at. A missing token asks for it. */
   failed(error: unknown): void;
+}
+
+/** Text that is not saved. */
+export interface Unsaved {
+  /** The reader is asked before it goes. The result lets it go. */
+  hold(): () => void;
+  /** Calls `then` once nothing is unsaved, or the reader says that it may go. */
+  letGo(then: () => void): void;
 }

@@ -36,12 +36,22 @@ export class Way {
       return;
     }
     closeDialogs();
+    this.letGo(() => {
+      this.#unsaved.clear();
+      this.go(place, then);
+    });
+  }
+
+  /** Calls `then` once nothing is unsaved, or the reader says that it may go. */
+  letGo(then: () => void): void {
+    if (this.#unsaved.size === 0) {
+      then();
+      return;
+    }
     const { t } = frameWords;
     const question = { title: t("leaveTitle"), text: t("leaveText"), action: t("leave"), isDangerous: true };
     void ask(question).then((answer) => {
-      if (answer === undefined) return;
-      this.#unsaved.clear();
-      this.go(place, then);
+      if (answer !== undefined) then();
     });
   }
 

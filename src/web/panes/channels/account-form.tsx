@@ -36,7 +36,13 @@ export function AccountForm({
         value={word}
         set={setWord}
       />
-      <ChannelForm world={world} channel={account} check={check} onConnected={() => onConnected(account.title)} />
+      <ChannelForm
+        world={world}
+        channel={account}
+        section={{}}
+        check={check}
+        onConnected={() => onConnected(account.title)}
+      />
     </div>
   );
 }

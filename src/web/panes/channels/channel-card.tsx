@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import { problemText } from "../../failures/said.js";
 import { momentOf } from "../../parts/format.js";
 import { Action, Switch } from "../parts/controls.js";
+import { FormOpener } from "../parts/form-opener.js";
 import type { PaneWorld } from "../world.js";
 import { AccountForm } from "./account-form.js";
 import { ChannelForm } from "./channel-form.js";
-import { type Channel, type Known, removeAccount, switchChannel, testChannel } from "./channels.js";
+import { type Channel, type Known, removeAccount, sectionIn, switchChannel, testChannel } from "./channels.js";
 import { OwnerCode } from "./owner-code.js";
 import { People } from "./people.js";
 import { ToDo } from "./to-do.js";
@@ -22,7 +23,7 @@ interface CardProps {
 export function ChannelCard({ world, channel, known, onChanged }: CardProps) {
   const { t } = channelsWords;
   const { name, title, isOn } = channel;
-  const isSetUp = isOn || hasSettings(known, name);
+  const isSetUp = isOn || Object.keys(sectionIn(known, name)).length > 0;
   return (
     <li class="card" aria-label={title}>
       <div class="card-line">
@@ -33,7 +34,7 @@ export function ChannelCard({ world, channel, known, onChanged }: CardProps) {
       </div>
       <Health channel={channel} known={known} />
       {channel.toDo === undefined ? undefined : <ToDo {...channel.toDo} />}
-      <SetUp world={world} channel={channel} isSetUp={isSetUp} onChanged={onChanged} />
+      <SetUp world={world} channel={channel} known={known} isSetUp={isSetUp} onChanged={onChanged} />
       {isOn ? <People world={world} channel={name} known={known} onChanged={onChanged} /> : undefined}
       {channel.state === "connected" ? (
         <OwnerCode world={world} name={name} hasToken={known.hasToken} onDone={onChanged} />
@@ -43,7 +44,7 @@ export function ChannelCard({ world, channel, known, onChanged }: CardProps) {
 }
 
 /** What can be done with its settings, and the form for it while it is open. */
-function SetUp({ world, channel, isSetUp, onChanged }: Omit<CardProps, "known"> & { readonly isSetUp: boolean }) {
+function SetUp({ world, channel, known, isSetUp, onChanged }: CardProps & { readonly isSetUp: boolean }) {
   const { t } = channelsWords;
   const { name, title, platform } = channel;
   const [open, setOpen] = useState<"settings" | "account">();
@@ -55,14 +56,14 @@ function SetUp({ world, channel, isSetUp, onChanged }: Omit<CardProps, "known"> 
     onChanged();
   };
   const opener = (form: "settings" | "account", text: string) => (
-    <button
-      type="button"
-      class="button quiet"
-      aria-expanded={open === form}
-      onClick={() => setOpen(open === form ? undefined : form)}
+    <FormOpener
+      world={world}
+      isOpen={open === form}
+      closes={open !== undefined}
+      press={() => setOpen(open === form ? undefined : form)}
     >
       {text}
-    </button>
+    </FormOpener>
   );
   return (
     <>
@@ -82,7 +83,12 @@ function SetUp({ world, channel, isSetUp, onChanged }: Omit<CardProps, "known"> 
         {said}
       </p>
       {open === "settings" ? (
-        <ChannelForm world={world} channel={channel} onConnected={() => connected(title)} />
+        <ChannelForm
+          world={world}
+          channel={channel}
+          section={sectionIn(known, name)}
+          onConnected={() => connected(title)}
+        />
       ) : undefined}
       {open === "account" ? <AccountForm world={world} channel={channel} onConnected={connected} /> : undefined}
     </>
@@ -147,9 +153,4 @@ function Health({
   if (state === "connecting") return <p class="muted">{t("connecting")}</p>;
   const key = state === "off" ? "unusable" : state === "reconnecting" ? "reconnecting" : "disconnected";
   return <p class="problem-text">{t(key, { reason: problemText(reason) })}</p>;
-}
-
-function hasSettings({ config }: Known, name: string): boolean {
-  const sections: unknown = config.channels;
-  return Object.keys(Object(Reflect.get(Object(sections), name))).length > 0;
 }

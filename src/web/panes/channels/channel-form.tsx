@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
+import type { JsonObject } from "../../gateway/api.js";
 import { Action } from "../parts/controls.js";
 import { SelectField } from "../parts/select-field.js";
 import { TextField } from "../setup/text-field.js";
 import { useUnsaved } from "../unsaved.js";
 import type { PaneWorld } from "../world.js";
 import { type Channel, connect, testChannel } from "./channels.js";
-import { type ChannelField, sectionOf } from "./fields.js";
+import { type ChannelField, sectionOf, textsOf } from "./fields.js";
 import { channelsWords } from "./words.js";
 
 /**
@@ -15,25 +16,26 @@ import { channelsWords } from "./words.js";
 export function ChannelForm({
   world,
   channel: { name, title, fields, isOn },
+  section: known,
   check,
   onConnected,
 }: {
   readonly world: PaneWorld;
   readonly channel: Pick<Channel, "name" | "title" | "fields" | "isOn">;
+  /** What the config has for it. */
+  readonly section: JsonObject;
   readonly check?: () => Promise<void>;
   readonly onConnected: (account: string) => void;
 }) {
   const { t } = channelsWords;
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
-  useUnsaved(
-    world,
-    Object.values(typed).some((value) => value !== ""),
-  );
+  const before = textsOf(fields, known);
+  useUnsaved(world, Object.keys(sectionOf(fields, typed, before)).length > 0);
   const save = async (): Promise<void> => {
     await check?.();
-    const section = sectionOf(fields, typed);
+    const section = sectionOf(fields, typed, before);
     const account = await testChannel(world.api, name, section);
-    await connect(world.api, name, section, isOn);
+    await connect(world.api, name, section);
     setTyped({});
     world.announce(t("works", { name: title }));
     onConnected(account);
@@ -43,7 +45,8 @@ export function ChannelForm({
       key={field.key}
       field={field}
       isOn={isOn}
-      value={typed[field.key] ?? ""}
+      isKept={field.sets.some((key) => known[key] !== undefined)}
+      value={typed[field.key] ?? before[field.key] ?? ""}
       set={(value) => setTyped({ ...typed, [field.key]: value })}
     />
   );
@@ -64,11 +67,14 @@ export function ChannelForm({
 function Control({
   field: { label, hint, kind, link, choices },
   isOn,
+  isKept,
   value,
   set,
 }: {
   readonly field: ChannelField;
   readonly isOn: boolean;
+  /** The config has something for it. */
+  readonly isKept: boolean;
   readonly value: string;
   readonly set: (value: string) => void;
 }) {
@@ -91,8 +97,7 @@ function Control({
         label={label}
         hint={hint}
         options={[
-          // What was chosen before is not read back: it stays, unless another is chosen.
-          ...(isOn ? [{ value: "", label: channelsWords.t("asItIs") }] : []),
+          ...(isOn && !isKept ? [{ value: "", label: channelsWords.t("asItIs") }] : []),
           ...choices.map((choice) => ({ value: choice, label: choice })),
         ]}
         value={value === "" && !isOn ? (choices[0] ?? "") : value}
@@ -101,7 +106,13 @@ function Control({
     );
   return (
     <div>
-      <TextField label={label} hint={hint} value={value} set={set} isSecret={kind === "secret"} />
+      <TextField
+        label={label}
+        hint={kind === "secret" && isKept ? channelsWords.t("secretKept") : hint}
+        value={value}
+        set={set}
+        isSecret={kind === "secret"}
+      />
       {link === undefined ? undefined : (
         <a class="link" href={link} target="_blank" rel="noreferrer">
           {channelsWords.t("where")}

@@ -87,15 +87,21 @@ function toChannel(channel: JsonObject): Channel {
   };
 }
 
+/** What the config has for a channel. */
+export function sectionIn({ config }: Pick<Known, "config">, name: string): JsonObject {
+  const sections: unknown = config.channels;
+  const section: unknown = isRecord(sections) && Object.hasOwn(sections, name) ? sections[name] : undefined;
+  return isRecord(section) ? section : {};
+}
+
 /** Logs in once. Resolves with how people find the bot; empty where the platform does not say. */
 export async function testChannel(api: Api, name: string, section: JsonObject): Promise<string> {
   const { account } = await api.post(`api/channels/${name}/test`, section, { timeoutMs: 30_000 });
   return textIn(account);
 }
 
-/** Switches it on with these settings. A channel that runs takes other settings only when it begins again. */
-export async function connect(api: Api, name: string, section: JsonObject, isOn: boolean): Promise<void> {
-  if (isOn && Object.keys(section).length > 0) await switchChannel(api, name, false);
+/** Switches it on with these settings. */
+export async function connect(api: Api, name: string, section: JsonObject): Promise<void> {
   await changeSettings(api, () => ({ channels: { [name]: { ...section, enabled: true } } }));
 }
 

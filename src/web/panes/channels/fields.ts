@@ -38,12 +38,37 @@ export function toField(field: JsonObject): ChannelField {
   };
 }
 
-/** What was typed as the section of the config. What is empty stays as it is there. */
-export function sectionOf(fields: readonly ChannelField[], typed: Readonly<Record<string, string>>): JsonObject {
+/** Instead of what may be a secret. */
+const stars = "********";
+
+type Texts = Readonly<Record<string, string>>;
+
+/** What a section of the config has for these fields, as it would be typed. Nothing of secrets, which the page does not know. */
+export function textsOf(fields: readonly ChannelField[], section: JsonObject): Texts {
+  return Object.fromEntries(fields.map((field) => [field.key, textOf(field, section)]));
+}
+
+function textOf({ kind, sets: [key = ""], port }: ChannelField, section: JsonObject): string {
+  const value = section[key];
+  if (kind === "secret" || textIn(value).includes(stars)) return "";
+  if (kind === "consent") return value === true ? "yes" : "";
+  if (kind === "ids") return textsIn(value).join(", ");
+  const at = port === undefined ? undefined : section[port.key];
+  return typeof at === "number" && textIn(value) !== "" ? `${textIn(value)}:${at}` : textIn(value);
+}
+
+/**
+ * What was typed as the change of a section in which `before` was. What was not changed, or is a secret and empty, stays as it is there;
+ * anything else that is empty goes.
+ */
+export function sectionOf(fields: readonly ChannelField[], typed: Texts, before: Texts = {}): JsonObject {
   return Object.fromEntries(
     fields.flatMap((field) => {
-      const value = (typed[field.key] ?? "").trim();
-      return value === "" ? [] : settingsFor(field, value);
+      const known = before[field.key] ?? "";
+      const value = (typed[field.key] ?? known).trim();
+      if (value === known) return [];
+      if (value !== "" || field.kind === "consent") return settingsFor(field, value);
+      return field.sets.map((key): readonly [string, unknown] => [key, null]);
     }),
   );
 }

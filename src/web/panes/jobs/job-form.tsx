@@ -67,7 +67,7 @@ export function JobForm({ world, job, onSaved, onCancel }: JobFormProps) {
           <input
             {...ids}
             type="text"
-            maxLength={200}
+            maxLength={80}
             value={title}
             onInput={({ currentTarget }) => setTitle(currentTarget.value)}
           />
@@ -81,7 +81,7 @@ export function JobForm({ world, job, onSaved, onCancel }: JobFormProps) {
         <Action kind="primary" run={save}>
           {t("save")}
         </Action>
-        <button type="button" class="button quiet" onClick={onCancel}>
+        <button type="button" class="button quiet" onClick={() => world.unsaved.letGo(onCancel)}>
           {t("cancel")}
         </button>
       </p>

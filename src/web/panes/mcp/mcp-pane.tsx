@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { PaneProps } from "../list.js";
+import { FormOpener } from "../parts/form-opener.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
 import { useLookAgain } from "../parts/look-again.js";
 import { ServerCard } from "./server-card.js";
@@ -16,6 +17,10 @@ export function McpPane({ world }: PaneProps) {
   useLookAgain(loaded.reload, lookMs);
   const [isOpen, setOpen] = useState(false);
   const [said, setSaid] = useState("");
+  const changed = (): void => {
+    setSaid("");
+    loaded.reload();
+  };
   const added = (text: string): void => {
     setOpen(false);
     setSaid(text);
@@ -24,9 +29,9 @@ export function McpPane({ world }: PaneProps) {
   return (
     <>
       <div class="card-line">
-        <button type="button" class="button quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <FormOpener world={world} isOpen={isOpen} press={() => setOpen(!isOpen)}>
           {t("add")}
-        </button>
+        </FormOpener>
         <span role="status" class="good-text">
           {said}
         </span>
@@ -43,7 +48,7 @@ export function McpPane({ world }: PaneProps) {
           ) : (
             <ul class="cards">
               {servers.map((server) => (
-                <ServerCard key={server.name} world={world} server={server} mark={mark} onChanged={loaded.reload} />
+                <ServerCard key={server.name} world={world} server={server} mark={mark} onChanged={changed} />
               ))}
             </ul>
           )

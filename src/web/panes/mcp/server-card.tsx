@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { problemText } from "../../failures/said.js";
 import { momentOf } from "../../parts/format.js";
 import { Action, Switch } from "../parts/controls.js";
+import { FormOpener } from "../parts/form-opener.js";
 import type { PaneWorld } from "../world.js";
 import { ServerForm } from "./server-form.js";
 import { ServerLogin } from "./server-login.js";
@@ -51,7 +52,10 @@ export function ServerCard({ world, server, mark, onChanged }: CardProps) {
             label={t("on")}
             name={t("onFor", { name })}
             isOn={isOn}
-            set={(on) => switchServer(world.api, name, on).then(onChanged)}
+            set={(on) => {
+              setSaid("");
+              return switchServer(world.api, name, on).then(onChanged);
+            }}
           />
         )}
       </div>
@@ -64,9 +68,9 @@ export function ServerCard({ world, server, mark, onChanged }: CardProps) {
         {isOn ? <Action run={reconnect}>{t("reconnect")}</Action> : undefined}
         {section === undefined ? undefined : (
           <>
-            <button type="button" class="button quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            <FormOpener world={world} isOpen={isOpen} press={() => setOpen(!isOpen)}>
               {t("change")}
-            </button>
+            </FormOpener>
             <Action run={remove} kind="danger">
               {t("remove")}
             </Action>

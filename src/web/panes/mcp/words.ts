@@ -54,8 +54,8 @@ export const mcpWords = defineWords(
     trusted: "Believe what it says about its own tools: those that only read ask nobody",
     testAndSave: "Test and save",
     saveAnyway: "Save without a test",
-    saved: "{name} works with {n} tools, and is in force.",
-    savedOne: "{name} works with one tool, and is in force.",
+    saved: "{name} works with {n} tools. It is saved, and connects now.",
+    savedOne: "{name} works with one tool. It is saved, and connects now.",
     savedUntested: "{name} is saved.",
     changedMeanwhile:
       "The config was changed meanwhile, so nothing was saved. Save again if this is still what you want.",
@@ -129,8 +129,8 @@ export const mcpWords = defineWords(
     trusted: "相信它对自己工具的说明：只读的工具不再询问",
     testAndSave: "测试并保存",
     saveAnyway: "不测试直接保存",
-    saved: "{name} 可用，有 {n} 个工具，现已生效。",
-    savedOne: "{name} 可用，有一个工具，现已生效。",
+    saved: "{name} 可用，有 {n} 个工具。已保存，正在连接。",
+    savedOne: "{name} 可用，有一个工具。已保存，正在连接。",
     savedUntested: "{name} 已保存。",
     changedMeanwhile: "配置在此期间被修改过，因此没有保存。如果仍要如此，请再保存一次。",
     needsToken:

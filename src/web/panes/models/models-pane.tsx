@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { PaneProps } from "../list.js";
 import { Section } from "../parts/controls.js";
+import { FormOpener } from "../parts/form-opener.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
 import { readSettings } from "../setup/settings.js";
 import type { PaneWorld } from "../world.js";
@@ -67,9 +68,9 @@ function Models({
             />
           ))}
         </ul>
-        <button type="button" class="button quiet add" aria-expanded={isAdding} onClick={() => setAdding(!isAdding)}>
+        <FormOpener world={world} isOpen={isAdding} press={() => setAdding(!isAdding)} isBelow>
           {t("add")}
-        </button>
+        </FormOpener>
         {isAdding ? (
           <div class="card">
             <ProviderForm world={world} known={providers} onSaved={added} />

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { sentenceOf } from "../../failures/said.js";
 import { Action } from "../parts/controls.js";
+import { FormOpener } from "../parts/form-opener.js";
 import type { PaneWorld } from "../world.js";
 import { ProviderForm } from "./provider-form.js";
 import { type Choice, type Model, modelsOf, type Provider, removeProvider } from "./providers.js";
@@ -48,9 +49,9 @@ export function ProviderCard({ world, provider, answer, choice, onTested, onChan
       <Health provider={provider} answer={answer} />
       <div class="card-line">
         <Action run={test}>{t("test")}</Action>
-        <button type="button" class="button quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <FormOpener world={world} isOpen={isOpen} press={() => setOpen(!isOpen)}>
           {t("edit")}
-        </button>
+        </FormOpener>
         <Action run={remove} kind="danger">
           {t("remove")}
         </Action>

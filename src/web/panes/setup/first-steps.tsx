@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ChannelForm } from "../channels/channel-form.js";
-import { readChannels } from "../channels/channels.js";
+import { readChannels, sectionIn } from "../channels/channels.js";
 import { OwnerCode } from "../channels/owner-code.js";
 import { ModelPicker } from "../models/model-picker.js";
 import { ProviderForm } from "../models/provider-form.js";
@@ -135,7 +135,7 @@ function ChannelStep({ world, model, onEnd }: StepsProps & { readonly model: str
       <h2>{t("whereTitle")}</h2>
       <p class="muted">{t("whereAbout")}</p>
       <WhenLoaded loaded={known}>
-        {({ channels, hasToken }) => {
+        {({ channels, hasToken, config }) => {
           const found = channels.find(({ name }) => name === open);
           return (
             <>
@@ -162,7 +162,13 @@ function ChannelStep({ world, model, onEnd }: StepsProps & { readonly model: str
                       <OwnerCode world={world} name={found.name} hasToken={hasToken} onDone={known.reload} />
                     </>
                   ) : (
-                    <ChannelForm key={open} world={world} channel={found} onConnected={known.reload} />
+                    <ChannelForm
+                      key={open}
+                      world={world}
+                      channel={found}
+                      section={sectionIn({ config }, found.name)}
+                      onConnected={known.reload}
+                    />
                   )}
                 </div>
               )}

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { PaneProps } from "../list.js";
 import { Switch } from "../parts/controls.js";
+import { FormOpener } from "../parts/form-opener.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
 import { useLookAgain } from "../parts/look-again.js";
 import type { PaneWorld } from "../world.js";
@@ -49,14 +50,14 @@ function SkillList({
   const { t } = skillsWords;
   const [open, setOpen] = useState<"new" | "install">();
   const opener = (which: "new" | "install") => (
-    <button
-      type="button"
-      class="button quiet"
-      aria-expanded={open === which}
-      onClick={() => setOpen(open === which ? undefined : which)}
+    <FormOpener
+      world={world}
+      isOpen={open === which}
+      closes={open !== undefined}
+      press={() => setOpen(open === which ? undefined : which)}
     >
       {t(which)}
-    </button>
+    </FormOpener>
   );
   return (
     <>

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Action, Section } from "../parts/controls.js";
+import { FormOpener } from "../parts/form-opener.js";
 import type { PolicySectionProps } from "./mode-section.js";
 import { type Rule, saveRules } from "./policy.js";
 import { RuleForm } from "./rule-form.js";
@@ -59,9 +60,9 @@ export function RulesSection({ world, rules: { rules, problems }, change }: Poli
       <p role="status" class="good-text">
         {said}
       </p>
-      <button type="button" class="button quiet add" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <FormOpener world={world} isOpen={isOpen} press={() => setOpen(!isOpen)} isBelow>
         {t("add")}
-      </button>
+      </FormOpener>
       {isOpen ? <RuleForm world={world} add={add} /> : undefined}
     </Section>
   );

@@ -59,6 +59,7 @@ describe("the keyboard's place in panes that are drawn again", { timeout: 120_00
       await page.getByText("Write what the assistant is told.").waitFor();
       assert.equal(await focused(page), "button Save", "a refusal moves nothing");
       await press(button("Cancel"));
+      await press(page.getByRole("dialog").getByRole("button", { name: "Leave" }));
       await button("New job").waitFor();
       assert.equal(await focused(page), "button New job");
       for (const name of ["Weather", "News"]) {

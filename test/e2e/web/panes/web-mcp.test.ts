@@ -77,7 +77,7 @@ describe("MCP servers on the web page", { timeout: 200_000, skip: withoutChromiu
         await page.getByLabel("Value of API_KEY").fill("very-secret-value");
         await assertAccessible(page);
         await save.click();
-        await page.getByText("notes works with 3 tools, and is in force.").waitFor();
+        await page.getByText("notes works with 3 tools. It is saved, and connects now.").waitFor();
         assert.deepEqual((await t.servers()).notes, {
           command,
           args,
@@ -104,7 +104,7 @@ describe("MCP servers on the web page", { timeout: 200_000, skip: withoutChromiu
           .waitFor();
         assert.equal((await t.servers()).notes.trusted, false);
         await card.getByRole("button", { name: "Test and save" }).click();
-        await card.getByText("notes works with 3 tools, and is in force.").waitFor();
+        await card.getByText("notes works with 3 tools. It is saved, and connects now.").waitFor();
         const { notes } = await t.servers();
         assert.deepEqual([notes.trusted, notes.env], [true, { API_KEY: "very-secret-value" }]);
 
@@ -115,7 +115,16 @@ describe("MCP servers on the web page", { timeout: 200_000, skip: withoutChromiu
         await card.getByRole("button", { name: "Remove", exact: true }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
         await page.getByText("No server is set up yet.").waitFor();
+        assert.equal(await page.getByText(/It is saved, and connects now/).count(), 0, "that is over");
         assert.deepEqual(await t.servers(), {});
+        await page.getByRole("button", { name: "Add a server" }).click();
+        await page.getByLabel("Name").fill("typed");
+        await page.getByRole("button", { name: "Add a server" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+        assert.equal(await page.getByLabel("Name").inputValue(), "typed");
+        await page.getByRole("button", { name: "Add a server" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+        await page.getByLabel("Name").waitFor({ state: "detached" });
       },
       refusals,
     );

@@ -276,6 +276,47 @@ describe("setting up on the web page", { timeout: 120_000, skip: withoutChromium
     },
   );
 
+  pageTest("channels: the form shows what is set, keeps what is left as it is, and counts at once", async () => {
+    await using model = await startProvider(["gpt-5-mini"], "I hear you.");
+    await using telegram = await startFakeTelegram({ token: "4242:right" });
+    await using other = await startFakeTelegram({ token: "4343:other" });
+    const section = { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["7"] };
+    await using gateway = await startGateway({
+      config: {
+        ...openAIConfig(model.apiBase, { gateway: { token: "page-token" }, channels: { telegram: section } }),
+        providers: { openai: { apiKey: key, apiBase: model.apiBase } },
+      },
+    });
+    await withPage(
+      browser(),
+      `${gateway.gateway.pageUrl}#/channels`,
+      async (page) => {
+        const card = page.getByRole("listitem", { name: "Telegram" });
+        await card.getByText(/^Connected since/).waitFor();
+        await card.getByRole("button", { name: "Change" }).click();
+        await card.getByText("It is set, and stays as it is while this is empty.").waitFor();
+        await card.getByText("More", { exact: true }).click();
+        const server = card.getByLabel("A server of your own");
+        assert.equal(await server.inputValue(), telegram.url);
+        await card.getByRole("button", { name: "Test and connect" }).click();
+        await card.getByText(/lets the assistant in/).waitFor();
+        assert.deepEqual((await stored(gateway)).channels?.telegram, section);
+        await card.getByRole("button", { name: "Change" }).click();
+        await card.getByLabel("The bot's token").fill(other.token);
+        await card.getByText("More", { exact: true }).click();
+        await server.fill(other.url);
+        await card.getByRole("button", { name: "Test and connect" }).click();
+        await card.getByText(/lets the assistant in/).waitFor();
+        other.pushText({ chatId: "7", userId: "7", name: "Ann", text: "are you there?" });
+        assert.equal((await other.waitForSent(1))[0]?.text, "I hear you.");
+        const next = { ...section, token: other.token, apiRoot: other.url };
+        assert.deepEqual((await stored(gateway)).channels?.telegram, next);
+        assert.equal(await page.getByText(/Restart the gateway/).count(), 0);
+      },
+      { token: "page-token", expected: /40\d/ },
+    );
+  });
+
   pageTest("channels: a further account has a card of its own beside its platform's", async () => {
     await using family = await startFakeTelegram({ token: "4242:family" });
     await using work = await startFakeTelegram({ token: "4243:work" });
