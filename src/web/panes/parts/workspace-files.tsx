@@ -122,6 +122,8 @@ function Editor({
     } catch (error) {
       if (!(error instanceof Refused) || error.status !== 412) throw error;
       setStale(true);
+      // The list beside it says how the file is now.
+      onChanged();
       throw new Error(t("changedMeanwhile", { name }));
     }
   };

@@ -27,6 +27,7 @@ export function SettingsForm({ world, all, settings, save }: SettingsFormProps) 
   const [problems, setProblems] = useState<Texts>({});
   const [said, setSaid] = useState("");
   const result = useRef<HTMLParagraphElement>(null);
+  const form = useRef<HTMLDivElement>(null);
   const changed = settings.filter((setting) => isChanged(setting, typed[setting.name]));
   useUnsaved(world, changed.length > 0);
   const write = async (changes: readonly Change[]): Promise<void> => {
@@ -36,7 +37,10 @@ export function SettingsForm({ world, all, settings, save }: SettingsFormProps) 
       await save(changes);
     } catch (error) {
       const about = settings.find(({ name }) => names.includes(name) && sentenceOf(error).includes(name));
-      if (about === undefined) throw error;
+      if (about === undefined) {
+        form.current?.querySelector(".setting.changed")?.scrollIntoView({ block: "center" });
+        throw error;
+      }
       setProblems({ [about.name]: inWords(about, sentenceOf(error)) });
       return;
     }
@@ -67,8 +71,12 @@ export function SettingsForm({ world, all, settings, save }: SettingsFormProps) 
     setProblems(without(problems, [name]));
     setSaid("");
   };
+  const discard = (): void => {
+    setTyped({});
+    setProblems({});
+  };
   return (
-    <div class="settings-form">
+    <div class="settings-form" ref={form}>
       {settings.map((setting) => (
         <SettingField
           key={setting.name}
@@ -85,23 +93,29 @@ export function SettingsForm({ world, all, settings, save }: SettingsFormProps) 
       <p class="good-text" role="status" tabIndex={-1} ref={result}>
         {said}
       </p>
-      {changed.length === 0 ? undefined : (
-        <div class="card-line settings-save">
-          <Action kind="primary" run={saveAll}>
-            {changed.length === 1 ? t("save") : t("saveSome", { n: changed.length })}
-          </Action>
-          <button
-            type="button"
-            class="button quiet"
-            onClick={() => {
-              setTyped({});
-              setProblems({});
-            }}
-          >
-            {t("discard")}
-          </button>
-        </div>
-      )}
+      <SaveBar count={changed.length} save={saveAll} discard={discard} />
+    </div>
+  );
+}
+
+function SaveBar({
+  count,
+  save,
+  discard,
+}: {
+  readonly count: number;
+  readonly save: () => Promise<void>;
+  readonly discard: () => void;
+}) {
+  if (count === 0) return undefined;
+  return (
+    <div class="card-line settings-save">
+      <Action kind="primary" run={save}>
+        {count === 1 ? t("save") : t("saveSome", { n: count })}
+      </Action>
+      <button type="button" class="button quiet" onClick={discard}>
+        {t("discard")}
+      </button>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -169,15 +169,21 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
       async (page) => {
         const field = page.getByLabel("Messages of one person", { exact: true });
         await field.fill("9");
-        const byHand = written.replace("slow disk", "very slow disk").replace("61", "99");
+        const byHand = written
+          .replace("slow disk", "very slow disk")
+          .replace("61", "99")
+          .replace("telemetry:", "inbound: { senderPerMinute: 7 },\n  telemetry:");
         await writeFile(place.path, byHand);
         await page.getByRole("button", { name: "Save", exact: true }).click();
         await page.getByText("Somebody has changed the file meanwhile.").waitFor();
         assert.equal(await place.text(), byHand);
         assert.equal(await field.inputValue(), "9");
+        await page.getByText("In the file now: 7.").waitFor();
+        const [typed, bar] = [await field.boundingBox(), await page.locator(".settings-save").boundingBox()];
+        assert.ok(typed !== null && bar !== null && typed.y + typed.height <= bar.y, "the bar covers nothing of it");
         await page.getByRole("button", { name: "Save", exact: true }).click();
         await page.getByText("Saved. It counts now.").waitFor();
-        assert.match(await place.text(), /99[\s\S]*very slow disk[\s\S]*"senderPerMinute": 9/);
+        assert.match(await place.text(), /99[\s\S]*very slow disk[\s\S]*senderPerMinute: 9/);
       },
       refusals,
     );
@@ -286,6 +292,14 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
         await page.getByRole("dialog").getByRole("button", { name: "Read it again" }).click();
         await page.getByText("Not saved yet.").waitFor({ state: "detached" });
         assert.equal(await text.inputValue(), "By hand.\n");
+        await rm(soul);
+        await text.fill("Be gone.\n");
+        await page.getByRole("button", { name: "Save", exact: true }).click();
+        await page.getByText("SOUL.md has changed meanwhile. Nothing was written.").waitFor();
+        await page.getByRole("listitem").filter({ has: text }).getByText("empty", { exact: true }).waitFor();
+        await page.getByRole("button", { name: "Read it again" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Read it again" }).click();
+        await page.getByText("Not saved yet.").waitFor({ state: "detached" });
         await page.getByLabel("Model calls for one message", { exact: true }).fill("7");
         await page.getByRole("button", { name: "Save", exact: true }).last().click();
         await page.getByText("Saved. It counts now.").waitFor();

@@ -1,6 +1,6 @@
 import { useId } from "preact/hooks";
 import type { Setting } from "../all-settings.js";
-import { defaultOf, hasStars, kindOf, optionsIn } from "./field-kind.js";
+import { defaultOf, hasStars, kindOf, optionsIn, textOf } from "./field-kind.js";
 import { fieldWords, nameIn } from "./words.js";
 
 const { t } = fieldWords;
@@ -52,6 +52,7 @@ export function SettingField(props: SettingFieldProps) {
           </p>
         )}
         <p class="field-hint">
+          {isChanged ? savedText(setting) : ""}
           {hintsOf(setting, props.isDue).join(" ")} <code title={t("inTheFile")}>{name}</code>
         </p>
         {problem === undefined ? undefined : (
@@ -141,6 +142,13 @@ function Control({
 function sourceText({ source, value, variables }: Setting): string {
   if (source === "environment") return t("inEnvironment", { name: variables[0]?.name ?? "" });
   return value === undefined ? t("isDefault") : t("inFile");
+}
+
+/** Somebody else may have changed it while this was typed. */
+function savedText(setting: Setting): string {
+  const saved = textOf(setting);
+  const isLong = saved.length > 80 || saved.includes("\n");
+  return kindOf(setting) === "secret" || saved === "" || isLong ? "" : `${t("savedNowIs", { value: saved })} `;
 }
 
 function hintsOf(setting: Setting, isDue: boolean): readonly string[] {
