@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { sentenceOf } from "../../failures/said.js";
 import { Action } from "../parts/controls.js";
 import { useUnsaved } from "../unsaved.js";
@@ -38,7 +38,7 @@ export function SettingsForm({ world, all, settings, save }: SettingsFormProps) 
     } catch (error) {
       const about = settings.find(({ name }) => names.includes(name) && sentenceOf(error).includes(name));
       if (about === undefined) {
-        form.current?.querySelector(".setting.changed")?.scrollIntoView({ block: "center" });
+        showChanged(form.current, "center");
         throw error;
       }
       setProblems({ [about.name]: inWords(about, sentenceOf(error)) });
@@ -93,7 +93,7 @@ export function SettingsForm({ world, all, settings, save }: SettingsFormProps) 
       <p class="good-text" role="status" tabIndex={-1} ref={result}>
         {said}
       </p>
-      <SaveBar count={changed.length} save={saveAll} discard={discard} />
+      {changed.length === 0 ? undefined : <SaveBar count={changed.length} save={saveAll} discard={discard} />}
     </div>
   );
 }
@@ -107,9 +107,11 @@ function SaveBar({
   readonly save: () => Promise<void>;
   readonly discard: () => void;
 }) {
-  if (count === 0) return undefined;
+  const bar = useRef<HTMLDivElement>(null);
+  // It may have come over what somebody types at the end of the page.
+  useEffect(() => showChanged(bar.current?.parentElement, "nearest"), []);
   return (
-    <div class="card-line settings-save">
+    <div class="card-line settings-save" ref={bar}>
       <Action kind="primary" run={save}>
         {count === 1 ? t("save") : t("saveSome", { n: count })}
       </Action>
@@ -118,6 +120,11 @@ function SaveBar({
       </button>
     </div>
   );
+}
+
+/** Clear of the bar, once that is drawn: what is said in it makes it higher. */
+function showChanged(form: HTMLElement | null | undefined, block: ScrollLogicalPosition): void {
+  requestAnimationFrame(() => form?.querySelector(".setting.changed")?.scrollIntoView({ block }));
 }
 
 function isChanged(setting: Setting, text: string | undefined): boolean {

@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { until } from "../../../support/engine/engine-kit.js";
 import { startGateway, tempHome } from "../../../support/worlds/gateway.js";
 import { assertAccessible } from "../../../support/worlds/http/axe.js";
 import { openChromium, pageTest, withPage } from "../../../support/worlds/http/chromium.js";
@@ -168,7 +169,15 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
       place.page("settings/inbound"),
       async (page) => {
         const field = page.getByLabel("Messages of one person", { exact: true });
+        await page.setViewportSize({ width: 1280, height: 420 });
+        await field.evaluate((one) => one.scrollIntoView({ block: "end" }));
         await field.fill("9");
+        await page.locator(".settings-save").waitFor();
+        const isClear = async () => {
+          const [typed, bar] = [await field.boundingBox(), await page.locator(".settings-save").boundingBox()];
+          return typed !== null && bar !== null && typed.y + typed.height <= bar.y;
+        };
+        await until("the bar covers nothing of what is typed", isClear);
         const byHand = written
           .replace("slow disk", "very slow disk")
           .replace("61", "99")
@@ -179,8 +188,8 @@ describe("the settings on the web page", { timeout: 240_000, skip: withoutChromi
         assert.equal(await place.text(), byHand);
         assert.equal(await field.inputValue(), "9");
         await page.getByText("In the file now: 7.").waitFor();
-        const [typed, bar] = [await field.boundingBox(), await page.locator(".settings-save").boundingBox()];
-        assert.ok(typed !== null && bar !== null && typed.y + typed.height <= bar.y, "the bar covers nothing of it");
+        await page.setViewportSize({ width: 1280, height: 600 });
+        await until("the bar covers nothing of it", isClear);
         await page.getByRole("button", { name: "Save", exact: true }).click();
         await page.getByText("Saved. It counts now.").waitFor();
         assert.match(await place.text(), /99[\s\S]*very slow disk[\s\S]*senderPerMinute: 9/);
