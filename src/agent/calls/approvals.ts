@@ -8,9 +8,9 @@ import type { HumanInput, Question } from "../questions/human-input.js";
 import { canBeShown } from "../questions/text.js";
 
 export interface ApprovalScope {
-  readonly policy: ToolPolicy;
+  readonly policy: Pick<ToolPolicy, "decide" | "filesOf" | "allowAlways">;
   readonly message: InboundMessage;
-  readonly human: HumanInput;
+  readonly human: Pick<HumanInput, "ask">;
   /** Of the turn: one that has ended allows nothing for ever. */
   readonly signal: AbortSignal;
   readonly tool: Tool;

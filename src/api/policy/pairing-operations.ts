@@ -29,7 +29,7 @@ export function createPairingOperations(pairing: Pairing, logEvent: (event: Even
 
 function unknownCode(code: string): RequestError {
   return new RequestError(
-    `No one is waiting with the code ${code}: they were let in or refused already, or the code is older than 10 minutes.`,
+    `No one is waiting with the code ${code}: it is mistyped or older than 10 minutes, or they were let in or refused already.`,
     { status: 404, code: "not_found" },
   );
 }

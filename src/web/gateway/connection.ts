@@ -93,14 +93,15 @@ export class Connection {
 
   /** @throws {Unauthorized} the gateway wants a token, or another one */
   async readStatus(): Promise<void> {
-    clearTimeout(this.#again);
     const status = await this.#http.status();
     this.#store.put({ status });
+    clearTimeout(this.#again);
     if (status.problems.length > 0) this.#readAgain();
   }
 
   /** A problem that somebody mends outside of the gateway is over without an event. */
   #readAgain(): void {
+    clearTimeout(this.#again);
     this.#again = setTimeout(() => {
       if (document.hidden || this.#client === undefined) this.#readAgain();
       else this.readStatus().catch(() => this.#readAgain());

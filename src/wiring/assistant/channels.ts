@@ -141,7 +141,7 @@ class OpenedChannels {
     this.#sections.set(name, sections[name]);
     const opened = await this.#ports.open(name, sections);
     if (opened?.channel !== undefined) this.channels.set(name, opened.channel);
-    else this.channels.delete(name);
+    else if (!this.#added.has(name)) this.channels.delete(name);
     if (opened?.off !== undefined) this.off.set(name, opened.off);
     this.#problems.set(name, opened?.problems ?? []);
     for (const setting of opened?.noted ?? [])

@@ -362,8 +362,9 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
     }),
   );
 
-  pageTest("a chat that was left before the gateway had its first message is whole for who comes back", () =>
-    withPage(
+  pageTest("a chat that was left before the gateway had its first message is whole for who comes back", () => {
+    const left = gate();
+    return withPage(
       browser,
       backend.url,
       async (page) => {
@@ -371,6 +372,7 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         const before = page.url();
         await page.locator(".new-chat").click();
         await page.waitForURL((url) => url.href !== before);
+        left.open();
         const key = new URL(before).hash.slice(1);
         const stored = async () => await (await fetch(`${backend.url}api/sessions/${key}`)).text();
         await until("it is answered", async () => /"role":\s*"assistant"/.test(await stored()));
@@ -384,11 +386,11 @@ describe("the web page", { timeout: 120_000, concurrency: 4, skip: withoutChromi
         onPage: (page) =>
           page.routeWebSocket(/\/ws/, (socket) => {
             const server = socket.connectToServer();
-            socket.onMessage((data) => void setTimeout(() => server.send(data), 300));
+            socket.onMessage((data) => void left.opened.then(() => server.send(data)));
           }),
       },
-    ),
-  );
+    );
+  });
 
   pageTest("stops a running turn and says so", () =>
     onPage(async (page) => {

@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { type ApprovalScope, createPermit } from "../../../src/agent/calls/approvals.js";
 import { DoomLoop } from "../../../src/agent/calls/doom-loop.js";
 import type { HumanInput, Question } from "../../../src/agent/questions/human-input.js";
+import { draft } from "../../../src/events/event.js";
 import type { ExecutionMode, ToolAccess, ToolUse } from "../../../src/policy/access.js";
 import { createPolicy } from "../../../src/policy/policy.js";
 import { visibleFields } from "../../../src/util/text/visible.js";
@@ -11,6 +12,7 @@ import { askingSentences, deedSentences, permissionSentences } from "../../../sr
 import { readerOf } from "../../../src/util/words/sentences.js";
 import { askingInChinese, deedsInChinese, permissionsInChinese } from "../../../src/web/failures/permissions.js";
 import { loadOwnWords, permissionLine, permissionText } from "../../../src/web/failures/said.js";
+import { foreignTool } from "../../support/foreign-tool.js";
 import { projectFile } from "../../support/project.js";
 
 const home = "/home/ann/.maxclaw";
@@ -111,16 +113,17 @@ async function ask(
   senderName: string | undefined,
   take: (question: Question) => void,
 ): Promise<void> {
-  const tool = { name: "tool_1", effect: "write", risk: access.kind === "call" ? "call" : "access" };
+  const tool = access.kind === "call" ? foreignTool([]) : { ...foreignTool([]), risk: "access" as const };
   const input = access.kind === "command" ? { command: access.command } : { path: Reflect.get(access, "path") ?? "9" };
-  const scope = {
-    policy: { decide, filesOf: async () => undefined },
-    message: { channel: "telegram", chatId: "7", senderId: "1", senderName },
+  const sender = { channel: "telegram", chatId: "7", senderId: "1", sessionKey: "telegram:7", senderName };
+  const scope: ApprovalScope = {
+    policy: { decide, filesOf: async () => undefined, allowAlways: async () => undefined },
+    message: { ...sender, id: "msg_1", content: "", attachments: [], receivedAt: 0 },
     signal: new AbortController().signal,
     human: {
       ask: async (question: Question) => {
         take(question);
-        return { outcome: "nobody", text: "" };
+        return { outcome: "nobody", text: "", responderId: "" };
       },
     },
     tool,
@@ -128,7 +131,7 @@ async function ask(
     folder,
     outside: () => [],
     isPlanning: false,
-  } as unknown as ApprovalScope;
+  };
   await createPermit(scope).permit(access);
 }
 
@@ -172,7 +175,7 @@ describe("what a permission asks", () => {
         reasons.add(readReason(because.charAt(0).toLowerCase() + because.slice(1))?.code ?? because);
         // Nobody knows where what it names ends.
         if (access.kind === "other" && who !== undefined) continue;
-        const named = [...commands, "May I write plan.md? That is another chat.", "tool_1"];
+        const named = [...commands, "May I write plan.md? That is another chat.", "foreign_do"];
         const ours = "path" in access ? [access.path, access.path.replace(`${workspace}/`, "")] : [];
         named.push(...ours, "https://1.example/2", "telegram:7", "../../.env", "/mnt/.h*");
         named.push("Bo 7", "policy.rules[0]", "the file 1.pdf", "1.example", "/new");
@@ -238,8 +241,7 @@ describe("what a permission asks", () => {
         return { outcome: "nobody", text: "", responderId: "" };
       },
     };
-    const log = { draft: () => ({}) } as unknown as ConstructorParameters<typeof DoomLoop>[1];
-    const loop = new DoomLoop([], log, human);
+    const loop = new DoomLoop([], { draft: (type, payload) => draft(type, payload, { source: "agent" }) }, human);
     const call = { id: "1", name: "exec", input: { command: "Deny" }, isRead: false, isServers: false };
     for (const _ of [1, 2, 3]) {
       const ended = await loop.check(call, new AbortController().signal);

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { TextField } from "../setup/text-field.js";
 import type { PaneWorld } from "../world.js";
-import { accountName, isFree, longest } from "./account-name.js";
+import { accountName, isFree, longestName } from "./account-name.js";
 import { ChannelForm } from "./channel-form.js";
 import { type Channel, readChannels } from "./channels.js";
 import { channelsWords } from "./words.js";
@@ -22,7 +22,7 @@ export function AccountForm({
   const [word, setWord] = useState("");
   const name = accountName(platform, word);
   const check = async (): Promise<void> => {
-    if (name === undefined) throw new Error(t("accountWord", { longest: String(longest) }));
+    if (name === undefined) throw new Error(t("accountWord", { longest: longestName }));
     // Another tab may have added one meanwhile.
     const { channels } = await readChannels(world.api);
     if (!isFree(name, platform, channels)) throw new Error(t("accountTaken", { name }));

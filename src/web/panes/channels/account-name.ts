@@ -1,5 +1,5 @@
-/** In characters, with the platform before it. */
-export const longest = 40;
+/** Of an account, in characters, with the platform before it. */
+export const longestName = 40;
 
 interface Named {
   readonly name: string;
@@ -14,7 +14,7 @@ export function accountName(platform: string, word: string): string | undefined 
     .filter((part) => part !== "");
   const own = plain.join("-").startsWith(`${platform}-`) ? plain.slice(platform.split("-").length) : plain;
   const name = [platform, ...own].join("-");
-  return own.length === 0 || name.length > longest ? undefined : name;
+  return own.length === 0 || name.length > longestName ? undefined : name;
 }
 
 /** Whether no channel has it, and it does not mean an account on a platform with a longer name, as `whatsapp-business-shop` does. */

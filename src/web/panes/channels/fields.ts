@@ -1,6 +1,7 @@
 import { isRecord } from "../../../client/frames.js";
 import { type JsonObject, textIn } from "../../gateway/api.js";
 import { saidIn } from "../../words/words.js";
+import { hasStars } from "../settings/fields/field-kind.js";
 
 const kinds = ["text", "secret", "server", "consent", "choice", "ids"] as const;
 
@@ -38,9 +39,6 @@ export function toField(field: JsonObject): ChannelField {
   };
 }
 
-/** Instead of what may be a secret. */
-const stars = "********";
-
 type Texts = Readonly<Record<string, string>>;
 
 /** What a section of the config has for these fields, as it would be typed. Nothing of secrets, which the page does not know. */
@@ -50,7 +48,7 @@ export function textsOf(fields: readonly ChannelField[], section: JsonObject): T
 
 function textOf({ kind, sets: [key = ""], port }: ChannelField, section: JsonObject): string {
   const value = section[key];
-  if (kind === "secret" || textIn(value).includes(stars)) return "";
+  if (kind === "secret" || hasStars(value)) return "";
   if (kind === "consent") return value === true ? "yes" : "";
   if (kind === "ids") return textsIn(value).join(", ");
   const at = port === undefined ? undefined : section[port.key];
@@ -61,26 +59,34 @@ function textOf({ kind, sets: [key = ""], port }: ChannelField, section: JsonObj
  * What was typed as the change of a section in which `before` was. What was not changed, or is a secret and empty, stays as it is there;
  * anything else that is empty goes.
  */
-export function sectionOf(fields: readonly ChannelField[], typed: Texts, before: Texts = {}): JsonObject {
+export function sectionOf(fields: readonly ChannelField[], typed: Texts, before: Texts): JsonObject {
   return Object.fromEntries(
     fields.flatMap((field) => {
       const known = before[field.key] ?? "";
       const value = (typed[field.key] ?? known).trim();
       if (value === known) return [];
-      if (value !== "" || field.kind === "consent") return settingsFor(field, value);
-      return field.sets.map((key): readonly [string, unknown] => [key, null]);
+      const isPortGone = known.includes(":") && !value.includes(":");
+      const without = isPortGone ? portKeysOf(field).map((key): Entry => [key, null]) : [];
+      if (value !== "" || field.kind === "consent") return [...settingsFor(field, value), ...without];
+      return [...field.sets.map((key): Entry => [key, null]), ...without];
     }),
   );
 }
 
-function settingsFor({ kind, sets, port }: ChannelField, value: string): readonly (readonly [string, unknown])[] {
-  const all = (setting: unknown): readonly (readonly [string, unknown])[] => sets.map((key) => [key, setting]);
+type Entry = readonly [string, unknown];
+
+function portKeysOf({ port }: ChannelField): readonly string[] {
+  return [port?.key, port?.tlsKey].filter((key) => key !== undefined);
+}
+
+function settingsFor({ kind, sets, port }: ChannelField, value: string): readonly Entry[] {
+  const all = (setting: unknown): readonly Entry[] => sets.map((key) => [key, setting]);
   if (kind === "consent") return all(value === "yes");
   if (kind === "ids") return all(value.split(/[\s,;]+/).filter((id) => id !== ""));
   if (kind !== "server") return all(value);
   const [host = "", at] = value.split(":");
   if (at === undefined || port === undefined) return all(host);
-  const tls: readonly (readonly [string, unknown])[] = port.tlsKey === undefined ? [] : [[port.tlsKey, at === "465"]];
+  const tls: readonly Entry[] = port.tlsKey === undefined ? [] : [[port.tlsKey, at === "465"]];
   return [...all(host), [port.key, Number(at)], ...tls];
 }
 

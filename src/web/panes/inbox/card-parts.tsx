@@ -30,8 +30,8 @@ export function useWork(world: PaneWorld, item: Pick<InboxItem, "id">): Work {
       setProblem(sentenceOf(error));
       // Somebody else may have answered: the card goes then, with what it says.
       await world.refreshInbox();
-      const isGone = world.store.known.inbox?.items.every(({ id }) => id !== item.id) !== false;
-      if (isGone) world.failed(error);
+      const isThere = world.store.known.inbox?.items.some(({ id }) => id === item.id);
+      if (isThere !== true) world.failed(error);
     } finally {
       setBusy(false);
     }

@@ -44,14 +44,13 @@ export class FocusKeeper {
 
   /** Who takes the focus away themselves does not want it back. */
   #left(to: EventTarget | null): void {
-    const last = this.#last;
-    if (to === null) setTimeout(() => this.#last === last && last?.isConnected === true && this.#forget());
-    else if (to instanceof Node && !this.#root.contains(to) && !(to instanceof Element && to.closest("dialog")))
-      this.#forget();
+    // What goes says so before it is gone.
+    if (to === null) setTimeout(() => this.#forgetIfThere());
+    else if (to instanceof Element && !this.#root.contains(to) && to.closest("dialog") === null) this.#forgetIfThere();
   }
 
-  #forget(): void {
-    if (document.activeElement === this.#last) return;
+  #forgetIfThere(): void {
+    if (this.#last?.isConnected !== true || document.activeElement === this.#last) return;
     this.#last = undefined;
     this.#around = [];
   }

@@ -6,7 +6,7 @@ import { AgentTurns } from "./agent-turns.js";
 import { Facts, Part, Said } from "./facts.js";
 import type { TurnReader } from "./read.js";
 import { SentPart } from "./sent-part.js";
-import { channelName, saidBy, statusOf } from "./step-words.js";
+import { channelName, inPageWords, statusOf } from "./step-words.js";
 import { timelineWords } from "./words.js";
 
 const { t } = timelineWords;
@@ -75,12 +75,12 @@ function StepBody({ step, world, reader, turnId }: DetailProps) {
               [t("tool"), step.toolName],
               [t("outcome"), step.outcome === undefined ? t("notOver") : t(`outcome_${step.outcome}`)],
               [t("by"), step.outcome === "answered" ? step.responder : undefined],
-              [t("thatAnswer"), step.answer && saidBy(step, step.answer)],
+              [t("thatAnswer"), step.answer && inPageWords(step, step.answer)],
             ]}
           />
           <Said
             title={t("question")}
-            said={{ text: saidBy(step, step.question), isCut: false }}
+            said={{ text: inPageWords(step, step.question), isCut: false }}
             seq={undefined}
             reader={reader}
           />

@@ -17,7 +17,7 @@ export function nameOf(step: Step): { readonly kind: string; readonly what: stri
     case "agent":
       return { kind: t("agent"), what: step.label };
     case "question":
-      return { kind: t("question"), what: saidBy(step, step.question) };
+      return { kind: t("question"), what: inPageWords(step, step.question) };
     case "delivery":
       return {
         kind: t("delivery", { channel: channelName(step.channel) }),
@@ -35,7 +35,7 @@ export function nameOf(step: Step): { readonly kind: string; readonly what: stri
 }
 
 /** Words of a question or of its answer, in the language of the page where they are the gateway's. */
-export function saidBy({ about }: Pick<QuestionStep, "about">, words: string): string {
+export function inPageWords({ about }: Pick<QuestionStep, "about">, words: string): string {
   return about === "permission" ? permissionLine(words) : words;
 }
 

@@ -35,12 +35,9 @@ export function BudgetBars({
 export function BudgetBar({ budget, name }: { readonly budget: Budget; readonly name: string }) {
   const { t } = usageWords;
   const { unit, used, limit, startsAgainAt } = budget;
-  const amount = (value: number): string => {
-    if (unit === "usd") return costOf(value);
-    return unit === "turns"
-      ? usageWords.count(value, "messageOf", "messagesOf")
-      : t("tokensOf", { n: numberOf(value) });
-  };
+  const counted = (value: number) => (unit === "turns" ? (value === 1 ? "messageOf" : "messagesOf") : "tokensOf");
+  const amount = (value: number): string =>
+    unit === "usd" ? costOf(value) : t(counted(value), { n: numberOf(value) });
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
   const text = t("usedOf", { used: amount(used), limit: amount(limit) });
   const left = used >= limit ? t("usedUp") : t("left", { amount: amount(limit - used) });

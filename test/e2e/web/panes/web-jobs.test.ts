@@ -45,6 +45,8 @@ describe("the jobs on the web page", { timeout: 120_000, skip: withoutChromium()
       await form.getByRole("button", { name: "Save" }).click();
       await form.getByText("Write what the assistant is told.").waitFor();
       await form.getByLabel("What the assistant is told").fill("How is the weather?");
+      await form.getByLabel("Name").pressSequentially("L".repeat(90));
+      assert.equal((await form.getByLabel("Name").inputValue()).length, 80, "as much as is kept");
       await form.getByLabel("Name").fill("Weather");
       await form.getByRole("checkbox", { name: "Mon" }).check();
       await form.getByRole("checkbox", { name: "Fri" }).check();

@@ -44,5 +44,7 @@ test("only what is changed is written, what is emptied goes, and an empty secret
     password: "new",
     people: ["a@b.c"],
   });
-  assert.deepEqual(sectionOf(fields, { host: "imap.example.org", apiRoot: "" }), { host: "imap.example.org" });
+  const host = "imap.example.org";
+  assert.deepEqual(sectionOf(fields, { host }, before), { host, port: null, tls: null }, "the usual port");
+  assert.deepEqual(sectionOf(fields, { host, apiRoot: "" }, textsOf(fields, {})), { host });
 });

@@ -52,8 +52,8 @@ export function SettingField(props: SettingFieldProps) {
           </p>
         )}
         <p class="field-hint">
-          {isChanged ? savedText(setting) : ""}
-          {hintsOf(setting, props.isDue).join(" ")} <code title={t("inTheFile")}>{name}</code>
+          {[...(isChanged ? savedHints(setting) : []), ...hintsOf(setting, props.isDue)].join(" ")}{" "}
+          <code title={t("inTheFile")}>{name}</code>
         </p>
         {problem === undefined ? undefined : (
           <p class="problem-text" role="alert">
@@ -145,10 +145,10 @@ function sourceText({ source, value, variables }: Setting): string {
 }
 
 /** Somebody else may have changed it while this was typed. */
-function savedText(setting: Setting): string {
+function savedHints(setting: Setting): readonly string[] {
   const saved = textOf(setting);
-  const isLong = saved.length > 80 || saved.includes("\n");
-  return kindOf(setting) === "secret" || saved === "" || isLong ? "" : `${t("savedNowIs", { value: saved })} `;
+  const isShort = saved !== "" && saved.length <= 80 && !saved.includes("\n");
+  return isShort && kindOf(setting) !== "secret" ? [t("savedNowIs", { value: saved })] : [];
 }
 
 function hintsOf(setting: Setting, isDue: boolean): readonly string[] {
