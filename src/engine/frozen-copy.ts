@@ -18,9 +18,10 @@ export function frozenCopy(value: unknown): unknown {
   if ((kind !== Object.prototype && kind !== null) || "toJSON" in value || Object.hasOwn(value, "__proto__"))
     return deepFreeze(JSON.parse(JSON.stringify(value)));
   const copy: Record<string, unknown> = {};
-  // Without entries(), which would make an array for each pair of each event.
-  for (const key of Object.keys(value)) {
-    // A plain object: what is not its own key has been ruled out above.
+  // Without keys() and entries(), which would make arrays for each object of each event.
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue;
+    // One of its own keys.
     const inner = (value as Record<string, unknown>)[key];
     if (!isOmitted(inner)) copy[key] = frozenCopy(inner);
   }

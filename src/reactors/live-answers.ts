@@ -5,6 +5,7 @@ import type { EventOf } from "../events/event.js";
 import { channelOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
 import { backoffMs } from "../util/async/backoff.js";
+import { QuickAbort } from "../util/async/on-abort.js";
 import { sleep } from "../util/async/sleep.js";
 import type { Reactor } from "./reactor.js";
 
@@ -29,7 +30,7 @@ export interface LiveAnswersOptions {
 interface Live {
   readonly turnId: string;
   readonly messageId: string;
-  readonly stop: AbortController;
+  readonly stop: QuickAbort;
   readonly unsubscribe: Unsubscribe;
   readonly everyMs: number;
   /** Of the model's present message. */
@@ -95,7 +96,7 @@ class LiveAnswers implements Reactor {
     const unsubscribe = bus.on(["message_stream_start", "text_delta"], (event) => this.#onPiece(event), {
       sessionKey: key,
     });
-    this.#turns.set(key, { turnId, messageId, stop: new AbortController(), unsubscribe, everyMs, ...fresh });
+    this.#turns.set(key, { turnId, messageId, stop: new QuickAbort(), unsubscribe, everyMs, ...fresh });
   }
 
   #onPiece(event: EventsOf<"message_stream_start" | "text_delta">): void {

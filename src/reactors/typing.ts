@@ -2,7 +2,7 @@ import { messageOf } from "../errors.js";
 import type { Unsubscribe } from "../events/bus/system-bus.js";
 import { channelOf, chatOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
-import { linked } from "../util/async/linked.js";
+import { type LinkedAbort, linked } from "../util/async/linked.js";
 import { sleep } from "../util/async/sleep.js";
 import type { Reactor } from "./reactor.js";
 
@@ -22,32 +22,33 @@ export interface TypingOptions {
 }
 
 const defaultIntervalMs = 5000;
+const never = new AbortController().signal;
 /** Made once, because making one takes a stack trace. */
 const over = new DOMException("The turn is over", "AbortError");
 
 /** Shows "typing …" in the chat while the agent works for it. Only decorates: its failures harm nothing. */
 export function createTypingReactor(options: TypingOptions): Reactor {
   const { channels, log, delayMs = 300, maxMs = 600_000 } = options;
-  const shown = new Map<string, AbortController>();
+  const shown = new Map<string, LinkedAbort>();
   const subscriptions: Unsubscribe[] = [];
 
   function begin(sessionKey: string): void {
     const chat = chatOfSession(sessionKey);
     const channel = channels.get(channelOf(sessionKey));
     if (chat === undefined || channel?.showTyping === undefined || shown.has(sessionKey)) return;
-    const stop = new AbortController();
-    shown.set(sessionKey, stop);
-    void repeat(channel, chat, stop.signal);
+    const scope = linked(never, maxMs);
+    shown.set(sessionKey, scope);
+    void repeat(channel, chat, scope.signal);
   }
 
   function end(sessionKey: string): void {
-    shown.get(sessionKey)?.abort(over);
+    const scope = shown.get(sessionKey);
+    scope?.abort(over);
+    scope?.[Symbol.dispose]();
     shown.delete(sessionKey);
   }
 
-  async function repeat(channel: TypingSign, chat: Chat, stopped: AbortSignal): Promise<void> {
-    using scope = linked(stopped, maxMs);
-    const { signal } = scope;
+  async function repeat(channel: TypingSign, chat: Chat, signal: AbortSignal): Promise<void> {
     await sleep(delayMs, signal).catch(() => undefined);
     while (!signal.aborted) {
       try {

@@ -2,6 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { pipeline } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { onAbort } from "../../util/async/on-abort.js";
 
 /** Servers close connections that rest for longer, and a request on one of those would be lost. */
 const restMs = 4000;
@@ -9,13 +10,19 @@ const kept = { keepAlive: true, scheduling: "lifo", timeout: restMs } as const;
 const plain = new http.Agent(kept);
 const secure = new https.Agent(kept);
 
+/** Made once, because making one takes a stack trace. */
+const cut = new DOMException("The call was aborted", "AbortError");
+
 const decoders = { gzip: createGunzip, "x-gzip": createGunzip, deflate: createInflate, br: createBrotliDecompress };
+
+/** One by its name, in whatever letters; null where it was not sent. */
+export type AnswerHeaders = Pick<Headers, "get">;
 
 /** What the readers of an answer need of a `Response`. */
 export interface WireAnswer {
   readonly ok: boolean;
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: AnswerHeaders;
   /** To be read once. Who stops reading closes the connection. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
@@ -45,20 +52,23 @@ export async function post(url: string, init: PostOptions): Promise<WireAnswer> 
 
 function responseTo(url: URL, { headers = {}, body, signal }: PostOptions): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const options = { method: "POST", headers, ...(signal === undefined ? {} : { signal }) };
+    const options = { method: "POST", headers };
     const request =
       url.protocol === "https:"
         ? https.request(url, { ...options, agent: secure }, resolve)
         : http.request(url, { ...options, agent: plain }, resolve);
     request.on("error", reject);
-    request.end(body);
+    if (signal !== undefined)
+      request.once(
+        "close",
+        onAbort(signal, () => request.destroy(cut)),
+      );
+    if (!request.destroyed) request.end(body);
   });
 }
 
-function headersOf({ rawHeaders }: http.IncomingMessage): Headers {
-  const headers = new Headers();
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
-  return headers;
+function headersOf({ headers }: http.IncomingMessage): AnswerHeaders {
+  return { get: (name) => headers[name.toLowerCase()]?.toString() ?? null };
 }
 
 /** It was not asked for, but some servers compress all the same. */

@@ -1,15 +1,15 @@
 import { sizes } from "../request/sizes.js";
 import { parseBody } from "./error-body.js";
-import { post, type WireAnswer } from "./post.js";
+import { type AnswerHeaders, post, type WireAnswer } from "./post.js";
 
 /** A server's answer to a call that it refused or failed at. */
 export class Refusal extends Error {
   readonly status: number | undefined;
-  readonly headers: Headers | undefined;
+  readonly headers: AnswerHeaders | undefined;
   /** Parsed where it is JSON, else its text. */
   readonly error: unknown;
 
-  constructor(status: number | undefined, headers: Headers | undefined, error: unknown) {
+  constructor(status: number | undefined, headers: AnswerHeaders | undefined, error: unknown) {
     super("The server refused the call");
     this.name = "Refusal";
     this.status = status;

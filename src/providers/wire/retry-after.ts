@@ -1,8 +1,10 @@
+import type { AnswerHeaders } from "./post.js";
+
 /**
  * How long the far side asks to wait: `retry-after-ms`, `retry-after` in seconds or as a date, else what its error
  * body says (Google's RetryInfo, "try again in 1.2s").
  */
-export function toRetryAfterMs(headers: Headers | undefined, body: unknown, now: number): number | undefined {
+export function toRetryAfterMs(headers: AnswerHeaders | undefined, body: unknown, now: number): number | undefined {
   const ms = toNumber(headers?.get("retry-after-ms"));
   if (ms !== undefined) return Math.ceil(ms);
   const after = headers?.get("retry-after");

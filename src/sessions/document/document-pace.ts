@@ -40,7 +40,8 @@ export function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 4;
   let size = 2;
-  // Every event comes here: entries() would make an array for each field. The key is one of its own.
-  for (const key of Object.keys(value)) size += key.length + 4 + sizeOf((value as Record<string, unknown>)[key]);
+  // Every event comes here: keys() and entries() would make arrays for each object. The key is one of its own.
+  for (const key in value)
+    if (Object.hasOwn(value, key)) size += key.length + 4 + sizeOf((value as Record<string, unknown>)[key]);
   return size;
 }

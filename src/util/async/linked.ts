@@ -1,4 +1,4 @@
-import { setMaxListeners } from "node:events";
+import { onAbort, QuickAbort } from "./on-abort.js";
 
 /** Made once, because making one takes a stack trace. */
 const aborted = new DOMException("This operation was aborted", "AbortError");
@@ -14,26 +14,27 @@ export interface LinkedAbort extends Disposable {
  * `AbortSignal.any` on a long-lived parent leaks on Node 20; this unhooks itself when disposed.
  */
 export function linked(parent: AbortSignal, timeoutMs?: number): LinkedAbort {
-  const controller = new AbortController();
-  // As many scopes as there is work; each lets go, so that their number is not a leak.
-  setMaxListeners(0, parent);
-  const onParentAbort = (): void => controller.abort(parent.reason);
-  if (parent.aborted) onParentAbort();
-  else parent.addEventListener("abort", onParentAbort, { once: true });
-  const timer =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(
-          () => controller.abort(new DOMException(`No answer within ${timeoutMs} ms`, "TimeoutError")),
-          timeoutMs,
-        );
-  timer?.unref();
-  return {
-    signal: controller.signal,
-    abort: (reason = aborted) => controller.abort(reason),
-    [Symbol.dispose]() {
-      parent.removeEventListener("abort", onParentAbort);
-      clearTimeout(timer);
-    },
-  };
+  return new Linked(parent, timeoutMs);
+}
+
+class Linked extends QuickAbort implements LinkedAbort {
+  readonly #letGo: () => void;
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(parent: AbortSignal, timeoutMs: number | undefined) {
+    super();
+    this.#letGo = onAbort(parent, () => this.abort(parent.reason));
+    if (timeoutMs === undefined) return;
+    const late = (): void => this.abort(new DOMException(`No answer within ${timeoutMs} ms`, "TimeoutError"));
+    this.#timer = setTimeout(late, timeoutMs).unref();
+  }
+
+  override abort(reason: unknown = aborted): void {
+    super.abort(reason);
+  }
+
+  [Symbol.dispose](): void {
+    this.#letGo();
+    clearTimeout(this.#timer);
+  }
 }

@@ -1,4 +1,4 @@
-import { setMaxListeners } from "node:events";
+import { onAbort } from "./on-abort.js";
 
 /**
  * Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as it aborts.
@@ -7,16 +7,13 @@ import { setMaxListeners } from "node:events";
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    // Many may wait below one signal; each lets go when it is done.
-    setMaxListeners(0, signal);
-    const onAbort = (): void => {
+    const letGo = onAbort(signal, () => {
       clearTimeout(timer);
       reject(signal.reason);
-    };
+    });
     const timer = setTimeout(() => {
-      signal.removeEventListener("abort", onAbort);
+      letGo();
       resolve();
     }, ms);
-    signal.addEventListener("abort", onAbort, { once: true });
   });
 }

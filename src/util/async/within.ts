@@ -1,3 +1,5 @@
+import { onAbort } from "./on-abort.js";
+
 /** How long to wait for something; without both: as long as it takes. */
 export interface Limit {
   /** The timer keeps the process going until then. */
@@ -16,18 +18,17 @@ export function within<T>(
   const { ms, signal, late = () => new DOMException(`It took longer than ${ms} ms`, "TimeoutError") } = limit;
   return new Promise((resolve, reject) => {
     const timer = ms === undefined ? undefined : setTimeout(() => end(() => reject(late())), ms);
-    const onAbort = (): void => end(() => reject(signal?.reason));
+    let letGo = (): void => {};
     const end = (settle: () => void): void => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
+      letGo();
       settle();
     };
-    signal?.addEventListener("abort", onAbort, { once: true });
     Promise.resolve(work).then(
       (value) => end(() => resolve(value)),
       (error: unknown) => end(() => reject(error)),
     );
-    if (signal?.aborted) onAbort();
+    if (signal !== undefined) letGo = onAbort(signal, () => end(() => reject(signal.reason)));
   });
 }
 

@@ -2,6 +2,7 @@ import { createAgent } from "../../agent/agent.js";
 import { createClock } from "../../agent/model/context.js";
 import { deliverOutbound } from "../../bus/delivery.js";
 import type { Handler } from "../../engine/engine.js";
+import { onAbort } from "../../util/async/on-abort.js";
 import { sleep } from "../../util/async/sleep.js";
 import type { Assistant } from "../assistant/assistant.js";
 import type { Core } from "../core/core.js";
@@ -150,7 +151,7 @@ function inLife(handler: Handler<"inbound">, { lives }: Core, { inbound }: Assis
     if (signal.aborted) return;
     await lives.run(sessionKey, async (life) => {
       // Its last commit tells everyone who waits for the turn.
-      life.addEventListener("abort", () => inbound.running.stop(sessionKey, "stop"), { once: true });
+      onAbort(life, () => inbound.running.stop(sessionKey, "stop"));
       await handler(delivery, signal);
     });
   };

@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { backoffMs } from "../../../src/util/async/backoff.js";
 import { createGate } from "../../../src/util/async/gate.js";
 import { InOrder } from "../../../src/util/async/in-order.js";
+import { linked } from "../../../src/util/async/linked.js";
+import { onAbort } from "../../../src/util/async/on-abort.js";
 import { settledWithin, within } from "../../../src/util/async/within.js";
 
 const never = new Promise<never>(() => undefined);
@@ -61,7 +63,47 @@ test("within gives what the work gives, and lets go of the signal", async () => 
   assert.equal(await within(Promise.resolve(1), { ms: 10_000, signal }), 1);
   assert.equal(await within(2, { signal }), 2);
   await assert.rejects(within(Promise.reject(new Error("broken")), { signal }), /broken/);
-  assert.equal(getEventListeners(signal, "abort").length, 0);
+  for (let n = 0; n < 100; n++) await within(n, { signal });
+  assert.equal(getEventListeners(signal, "abort").length, 1);
+});
+
+test("what is to happen at an abort happens once, in its order, and not where it was let go", () => {
+  const foreign = new AbortController();
+  using scope = linked(foreign.signal);
+  using inner = linked(scope.signal);
+  const told: string[] = [];
+  for (const [name, signal] of Object.entries({ foreign: foreign.signal, scope: scope.signal, inner: inner.signal })) {
+    onAbort(signal, () => told.push(name));
+    onAbort(signal, () => told.push("never"))();
+  }
+  assert.deepEqual(
+    [foreign.signal, scope.signal, inner.signal].map((signal) => getEventListeners(signal, "abort").length),
+    [1, 0, 0],
+  );
+  const why = new Error("over");
+  foreign.abort(why);
+  scope.abort();
+  assert.deepEqual(told, ["inner", "scope", "foreign"]);
+  assert.deepEqual([scope.signal.reason, inner.signal.reason], [why, why]);
+  onAbort(inner.signal, () => told.push("late"));
+  assert.equal(told.at(-1), "late");
+});
+
+test("a scope ends before what it is in, by its time or by itself, and ends nothing else", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { signal } = new AbortController();
+  using late = linked(signal, 500);
+  using other = linked(signal, 500);
+  using ended = linked(signal);
+  const disposed = linked(signal, 100);
+  disposed[Symbol.dispose]();
+  ended.abort();
+  other.abort(new RangeError("enough"));
+  t.mock.timers.tick(500);
+  assert.equal(late.signal.reason.name, "TimeoutError");
+  assert.equal(other.signal.reason.name, "RangeError");
+  assert.equal(ended.signal.reason.name, "AbortError");
+  assert.deepEqual([disposed.signal.aborted, signal.aborted], [false, false]);
 });
 
 test("within rejects with the signal's reason as soon as it aborts, also when it has before", async () => {

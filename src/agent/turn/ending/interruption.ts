@@ -1,4 +1,5 @@
 import { EngineError } from "../../../errors.js";
+import { onAbort, QuickAbort } from "../../../util/async/on-abort.js";
 
 /** `stop` by a person, `cancel` because a newer message takes its place, `abort` together with its whole session. */
 export type StopMode = "stop" | "cancel" | "abort";
@@ -11,16 +12,15 @@ export type Interrupt =
 
 /** What ends a turn before its time, from whichever side it comes. The first reason counts. */
 export class Interruption {
-  readonly #controller = new AbortController();
+  readonly #controller = new QuickAbort();
   #why: Interrupt | undefined;
 
   /** `attempt` aborts when the process is to stop, which a turn may outlast, or when the attempt was taken away. */
   constructor(attempt: AbortSignal) {
-    const onAbort = (): void => {
+    onAbort(attempt, () => {
       if (attempt.reason instanceof EngineError && attempt.reason.kind === "fenced")
         this.interrupt({ kind: "shutdown" });
-    };
-    attempt.addEventListener("abort", onAbort, { once: true });
+    });
   }
 
   /** Aborts with the turn. */

@@ -53,14 +53,15 @@ export function toCompact(operations: readonly Written[]): readonly unknown[] {
   });
 }
 
-/** Without entries() and fromEntries(): every event comes this way, and they would make an array for each of its fields. */
+/** Without keys(), entries() and fromEntries(): every event comes this way, and they would make arrays for each of its objects. */
 function shorten(value: unknown, texts: Map<string, string>): unknown {
   if (typeof value === "string") return shortText(value, texts);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((inner) => shorten(inner, texts));
   if ("toJSON" in value && typeof value.toJSON === "function") return shorten(value.toJSON(), texts);
   const short: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue;
     // One of its own keys.
     const inner = shorten((value as Readonly<Record<string, unknown>>)[key], texts);
     if (key !== "__proto__") short[key] = inner;
@@ -125,14 +126,15 @@ function isPlain(event: StoredEvent): boolean {
 
 function hasOnly<K extends string>(value: Readonly<Partial<Record<K, unknown>>>, fields: readonly Field<K>[]): boolean {
   let next = 0;
-  for (const key of Object.keys(value)) {
-    if (key === "schema_version" || key === "metadata") continue;
+  for (const key in value) {
+    if (key === "schema_version" || key === "metadata" || !Object.hasOwn(value, key)) continue;
     let field = fields[next];
     while (field?.isOptional === true && field.name !== key) field = fields[++next];
     if (field?.name !== key || (value[field.name] ?? nothing) === nothing) return false;
     next += 1;
   }
-  return fields.slice(next).every(({ isOptional }) => isOptional === true);
+  while (fields[next]?.isOptional === true) next += 1;
+  return next === fields.length;
 }
 
 function toEvent(values: readonly unknown[]): object {

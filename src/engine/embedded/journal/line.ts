@@ -5,11 +5,11 @@ const jsonStart = 9;
 
 /** One line of a journal or a session log: `crc32 SP json LF`, with the checksum of the json's bytes in 8 hex digits. */
 export function encodeLine(json: string): Buffer {
-  const body = Buffer.from(json);
-  const line = Buffer.allocUnsafe(jsonStart + body.length + 1);
-  line.write(`${crc32(body).toString(16).padStart(8, "0")} `, 0, "latin1");
-  body.copy(line, jsonStart);
+  const line = Buffer.allocUnsafe(jsonStart + Buffer.byteLength(json) + 1);
+  line.write(json, jsonStart);
   line[line.length - 1] = newline;
+  const checksum = crc32(line.subarray(jsonStart, -1));
+  line.write(`${checksum.toString(16).padStart(8, "0")} `, 0, "latin1");
   return line;
 }
 
