@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { existsSync } from "node:fs";
-import { keepHeapSmall, keepNewObjectsFew } from "./small-heap.js";
+import { keepHeapSmall, startLean } from "./small-heap.js";
 
-keepNewObjectsFew();
+startLean();
 // In a checkout what the compiler has made of the sources; in a package the bundle of it.
 const built = new URL("../dist/", import.meta.url);
 const compiled = new URL("src/cli/start/from-files.js", built);

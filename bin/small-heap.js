@@ -11,12 +11,24 @@ const mostGapBytes = 24 * 1024 * 1024;
 const collections = new FinalizationRegistry((react) => react());
 
 /**
+ * So much of a function has to run, in bytes of its code, before V8 takes the time to look whether it is worth compiling it again, for speed.
+ * Twelve times what Node 20's V8 has.
+ */
+const bytesBeforeLook = 800_000;
+
+/**
+ * To be called before the program is loaded.
+ *
  * V8 lets the heap grow with the memory of the machine, to several times what is alive: the gateway is to stay small
  * also on a large one. The young part of the heap grows quickly and gets smaller only when nothing happens, so that it is kept small from the
  * beginning.
+ *
+ * A gateway does a little of everything for each message, and few messages come: what Node 20 spends on compiling for speed takes thousands
+ * of them to come back. Later versions have a compiler for the time in between and do not know this flag.
  */
-export function keepNewObjectsFew() {
+export function startLean() {
   setFlagsFromString("--semi-space-growth-factor=1");
+  if (process.versions.v8.startsWith("11.")) setFlagsFromString(`--interrupt-budget=${bytesBeforeLook}`);
 }
 
 /**

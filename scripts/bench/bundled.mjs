@@ -1,7 +1,7 @@
 // The program as a package has it.
-import { keepHeapSmall, keepNewObjectsFew } from "../../bin/small-heap.js";
+import { keepHeapSmall, startLean } from "../../bin/small-heap.js";
 
-keepNewObjectsFew();
+startLean();
 const { start } = await import("../../dist/bundle/start.js");
 
 await start(process.argv.slice(2), keepHeapSmall);

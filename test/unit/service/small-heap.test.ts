@@ -10,7 +10,7 @@ const run = promisify(execFile);
 test("new objects have two megabytes, also after much was made, and one while the program starts", async () => {
   const program = `
     import { getHeapSpaceStatistics } from "node:v8";
-    const { keepNewObjectsFew, keepHeapSmall } = await import(${JSON.stringify(pathToFileURL(projectFile("bin/small-heap.js")))});
+    const { startLean, keepHeapSmall } = await import(${JSON.stringify(pathToFileURL(projectFile("bin/small-heap.js")))});
     const sizes = [];
     // V8 keeps the same room once more, for what is alive when it collects.
     const size = () => getHeapSpaceStatistics().find((one) => one.space_name === "new_space").space_size / 2 ** 21;
@@ -21,7 +21,7 @@ test("new objects have two megabytes, also after much was made, and one while th
         if (alive.length > 100_000) alive = [];
       }
     };
-    keepNewObjectsFew();
+    startLean();
     work();
     look();
     keepHeapSmall();
@@ -49,8 +49,8 @@ test("V8 is told to close the gaps between old objects where they are large, and
       real(flag);
     };
     syncBuiltinESMExports();
-    const { keepNewObjectsFew, keepHeapSmall } = await import(${JSON.stringify(pathToFileURL(projectFile("bin/small-heap.js")))});
-    keepNewObjectsFew();
+    const { startLean, keepHeapSmall } = await import(${JSON.stringify(pathToFileURL(projectFile("bin/small-heap.js")))});
+    startLean();
     keepHeapSmall();
     const seen = [told];
     const alive = Array.from({ length: 1_000_000 }, (_, n) => ({ n, of: [n] }));
@@ -69,4 +69,29 @@ test("V8 is told to close the gaps between old objects where they are large, and
     process.stdout.write(JSON.stringify(seen));`;
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program]);
   assert.deepEqual(JSON.parse(stdout), ["--no-optimize-for-size", "--optimize-for-size", "--no-optimize-for-size"]);
+});
+
+const isLate = process.versions.v8.startsWith("11.");
+
+test("what runs often is compiled for speed, but later than V8 would", { skip: !isLate && "V8 decides" }, async () => {
+  const program = (first: string) => `
+    const { startLean } = await import(${JSON.stringify(pathToFileURL(projectFile("bin/small-heap.js")))});
+    ${first};
+    const isFast = new Function("f", "return (%GetOptimizationStatus(f) & 16) !== 0");
+    const add = new Function("a", "b", "return a + b");
+    let rounds = 0;
+    for (; rounds < 10_000 && !isFast(add); rounds++, await new Promise(setImmediate))
+      for (let n = 0; n < 500; n++) add(n, rounds);
+    process.stdout.write(String(rounds));`;
+  const roundsOf = async (first: string) => {
+    const { stdout } = await run(process.execPath, [
+      "--allow-natives-syntax",
+      "--input-type=module",
+      "-e",
+      program(first),
+    ]);
+    return Number(stdout);
+  };
+  const [early, late] = [await roundsOf(""), await roundsOf("startLean()")];
+  assert.ok(late > 3 * early && late < 10_000, `${late} rounds instead of ${early}`);
 });
