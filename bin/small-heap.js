@@ -37,7 +37,7 @@ export function startLean() {
  * come to one for a long time, and keep what its start has left.
  */
 export function keepHeapSmall() {
-  setFlagsFromString("--heap-growing-percent=50");
+  setFlagsFromString("--heap-growing-percent=75");
   // New objects have two megabytes: waking other threads for it takes longer than one thread takes to look through it.
   setFlagsFromString("--no-parallel-scavenge");
   setFlagsFromString("--expose-gc");

@@ -2,7 +2,7 @@ import { messageOf } from "../errors.js";
 import type { Unsubscribe } from "../events/bus/system-bus.js";
 import { channelOf, chatOf } from "../events/session-key.js";
 import type { Logger } from "../log.js";
-import { type LinkedAbort, linked } from "../util/async/linked.js";
+import { linked } from "../util/async/linked.js";
 import { sleep } from "../util/async/sleep.js";
 import type { Reactor } from "./reactor.js";
 
@@ -29,27 +29,28 @@ const over = new DOMException("The turn is over", "AbortError");
 /** Shows "typing …" in the chat while the agent works for it. Only decorates: its failures harm nothing. */
 export function createTypingReactor(options: TypingOptions): Reactor {
   const { channels, log, delayMs = 300, maxMs = 600_000 } = options;
-  const shown = new Map<string, LinkedAbort>();
+  /** What ends the sign of each session, or the wait before it. */
+  const shown = new Map<string, () => void>();
   const subscriptions: Unsubscribe[] = [];
 
   function begin(sessionKey: string): void {
     const chat = chatOfSession(sessionKey);
     const channel = channels.get(channelOf(sessionKey));
     if (chat === undefined || channel?.showTyping === undefined || shown.has(sessionKey)) return;
-    const scope = linked(never, maxMs);
-    shown.set(sessionKey, scope);
-    void repeat(channel, chat, scope.signal);
+    const timer = setTimeout(() => {
+      const scope = linked(never, maxMs);
+      shown.set(sessionKey, () => scope.abort(over));
+      void repeat(channel, chat, scope.signal).finally(() => scope[Symbol.dispose]());
+    }, delayMs);
+    shown.set(sessionKey, () => clearTimeout(timer));
   }
 
   function end(sessionKey: string): void {
-    const scope = shown.get(sessionKey);
-    scope?.abort(over);
-    scope?.[Symbol.dispose]();
+    shown.get(sessionKey)?.();
     shown.delete(sessionKey);
   }
 
   async function repeat(channel: TypingSign, chat: Chat, signal: AbortSignal): Promise<void> {
-    await sleep(delayMs, signal).catch(() => undefined);
     while (!signal.aborted) {
       try {
         await channel.showTyping?.(chat.id, chat.thread, signal);
