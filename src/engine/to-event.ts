@@ -26,7 +26,7 @@ export function toEvent(draft: EventDraft, stamp: Stamp): GatewayEvent {
   // In the order that the journal knows. Field by field: every event comes this way.
   if (stamp.afterSeq !== undefined) event.after_seq = stamp.afterSeq;
   if (draft.delta_index !== undefined) event.delta_index = draft.delta_index;
-  event.timestamp = isoOf(stamp.time);
+  event.timestamp = new Date(stamp.time).toISOString();
   event.source = draft.source;
   if (draft.turn_id !== undefined) event.turn_id = draft.turn_id;
   if (draft.correlation_id !== undefined) event.correlation_id = draft.correlation_id;
@@ -38,14 +38,6 @@ export function toEvent(draft: EventDraft, stamp: Stamp): GatewayEvent {
   event.metadata = Object.freeze(metadata);
   // The catalogue ties a type to its payload; a draft was made by it.
   return Object.freeze(event) as unknown as GatewayEvent;
-}
-
-let lastTime = { ms: 0, iso: new Date(0).toISOString() };
-
-/** Many events happen in one millisecond. */
-function isoOf(ms: number): string {
-  if (lastTime.ms !== ms) lastTime = { ms, iso: new Date(ms).toISOString() };
-  return lastTime.iso;
 }
 
 /** Unix ms at which it happened. Nothing has happened in the future, whatever the clock said there. */

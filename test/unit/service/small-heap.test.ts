@@ -86,6 +86,8 @@ test("what runs often is compiled for speed, but later than V8 would", { skip: !
   const roundsOf = async (first: string) => {
     const { stdout } = await run(process.execPath, [
       "--allow-natives-syntax",
+      // Else it is the machine's load that says when.
+      "--no-concurrent-recompilation",
       "--input-type=module",
       "-e",
       program(first),
