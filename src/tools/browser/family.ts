@@ -37,7 +37,17 @@ export interface BrowserFamily extends ToolFamily {
 export function openBrowser(settings: BrowserSettings, scope: BrowserScope): BrowserFamily {
   const found = findBrowser(settings, scope.home);
   if (found === undefined) return { tools: [] };
-  if ("missing" in found) return { tools: [], missing: [found.missing] };
+  if ("missing" in found)
+    return {
+      tools: [],
+      // It may have been installed meanwhile.
+      get missing() {
+        const now = findBrowser(settings, scope.home);
+        return [
+          now !== undefined && "missing" in now ? now.missing : "browser is there now: restart the gateway to use it",
+        ];
+      },
+    };
   const { egress, profileOf, environments, home } = scope;
   const browsers = new Browsers({
     executablePath: found.path,

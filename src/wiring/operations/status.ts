@@ -32,7 +32,6 @@ export function openStatus(
   const { home, version, config: loaded, now = Date.now } = options;
   const { workspace } = loaded.config.agents.defaults;
   const { inbound, mind, people, platforms, live } = assistant;
-  const { missing } = tools;
   const channels = new ChannelStates(
     new Map([...switchedOff(options), ...platforms.off]),
     core.logEvent,
@@ -40,7 +39,16 @@ export function openStatus(
     (name) => platforms.channels.get(name)?.toDo?.(),
   );
   const status = new Status({
-    facts: { version, instanceId: core.process.instanceId, home, workspace, missing, engine: engineOf(options, core) },
+    facts: {
+      version,
+      instanceId: core.process.instanceId,
+      home,
+      workspace,
+      engine: engineOf(options, core),
+      get missing() {
+        return tools.missing;
+      },
+    },
     rights: () => rightsIn(live.running),
     engine: core.engine,
     models: mind.models,

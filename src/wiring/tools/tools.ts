@@ -62,7 +62,9 @@ export function openTools(
   for (const { close } of families) if (close !== undefined) releases.defer(close);
   return {
     tools: families.flatMap(({ tools }) => tools),
-    missing: families.flatMap(({ missing = [] }) => missing),
+    get missing() {
+      return families.flatMap(({ missing = [] }) => missing);
+    },
     web: web.tools,
     problems: () => [...web.problems(), ...families.flatMap(({ problems = [] }) => problems)],
     sandbox: exec.sandbox,

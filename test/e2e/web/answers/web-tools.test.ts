@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
+import { tempFolder } from "../../../support/engine/engine-kit.js";
 import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { articlePage, startSite } from "../../../support/fakes/web-site.js";
 import { openAIConfig, startGateway } from "../../../support/worlds/gateway.js";
@@ -36,6 +39,18 @@ test("tools that cannot work or are switched off are not offered, and status say
   assert.deepEqual(wrong.names, ["web_fetch"]);
   assert.match(wrong.problems, /searxng needs apiBase/);
   assert.match(wrong.problems, /fetch\.allow: http:\/\/x is not a host/);
+});
+
+test("a browser that is installed while the gateway runs is told as there, with what to do", async (t) => {
+  const executablePath = join(tempFolder(t), "chromium");
+  await using model = await startFakeOpenAI({ answer: { text: "ok" } });
+  await using gateway = await startGateway({
+    config: openAIConfig(model.apiBase, { tools: { browser: { executablePath } } }),
+  });
+  const missing = async () => (await gateway.gateway.api.status()).missing.join("\n");
+  assert.match(await missing(), /browser is not offered: there is no /);
+  await writeFile(executablePath, "");
+  assert.equal(await missing(), "browser is there now: restart the gateway to use it");
 });
 
 test("a page is material: fenced for the model, and after it an address that the model makes up asks", async () => {
