@@ -147,6 +147,7 @@ const table: readonly Row[] = [
       "backup/**",
       "migrate/**",
       "policy/policy",
+      "providers/catalogue/find-model",
     ],
     types: ["engine/engine", "engine/moving"],
   },

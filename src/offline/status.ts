@@ -1,5 +1,6 @@
 import { messageOf } from "../errors.js";
 import { type PolicyOptions, problemsOfPolicy } from "../policy/policy.js";
+import { unusableModels } from "../providers/catalogue/find-model.js";
 import { fullDisk } from "../util/files/free-room.js";
 import { systemSentence } from "../util/files/system-fault.js";
 import { examineJournal } from "./doctor.js";
@@ -7,8 +8,10 @@ import type { GatewayFiles } from "./events.js";
 import { whyNotWritable } from "./home-copy.js";
 import { holderOf } from "./running-gateway.js";
 
-/** The parts of the config that the policy is made of. */
-interface PolicyConfig {
+type ModelsConfig = Parameters<typeof unusableModels>[0];
+
+/** The parts of the config that policy and models are made of. */
+interface CheckedConfig extends ModelsConfig {
   readonly owners: readonly string[];
   readonly channels: Readonly<Record<string, PolicyOptions["channels"][string] | undefined>>;
   readonly policy: Pick<PolicyOptions, "rules">;
@@ -23,12 +26,12 @@ export interface OfflineStatus {
 }
 
 /** What the files tell about a gateway that does not run. Reads config and journal, and hardly anything of the logs. Changes nothing. */
-export async function readOfflineStatus(files: GatewayFiles, config: PolicyConfig): Promise<OfflineStatus> {
+export async function readOfflineStatus(files: GatewayFiles, config: CheckedConfig): Promise<OfflineStatus> {
   const { owners, policy } = config;
   const channels = Object.fromEntries(
     Object.entries(config.channels).flatMap(([name, channel]) => (channel === undefined ? [] : [[name, channel]])),
   );
-  const problems = [...problemsOfPolicy({ owners, channels, rules: policy.rules })];
+  const problems = [...problemsOfPolicy({ owners, channels, rules: policy.rules }), ...problemsOfModels(config)];
   const refusal = systemSentence(await whyNotWritable(files));
   if (refusal !== undefined) problems.push(`${refusal} The gateway does not start until then.`);
   const full = await fullDisk([files.home, files.workspace]);
@@ -47,4 +50,9 @@ export async function readOfflineStatus(files: GatewayFiles, config: PolicyConfi
   } catch (error) {
     return { problems: [...problems, messageOf(error)], inboundWaiting: 0, outboundWaiting: 0 };
   }
+}
+
+/** Why the models that the config names cannot answer, each as one sentence. */
+export function problemsOfModels(config: ModelsConfig): readonly string[] {
+  return unusableModels(config);
 }

@@ -5,7 +5,8 @@ import { createRests } from "../chain.js";
 import { createOfflineProvider } from "../offline/offline.js";
 import type { ChosenModel, ModelChain, Thinking } from "../provider.js";
 import { parseThinking } from "../request/thinking.js";
-import { createModelChooser, type ModelChooserOptions, usableProviders } from "./choose.js";
+import { createModelChooser, type ModelChooserOptions } from "./choose.js";
+import { usableProviders } from "./find-model.js";
 import { findLocalOllama, type LocalOllama } from "./ollama.js";
 import { misplacedKey, openKey, presets } from "./presets.js";
 

@@ -106,6 +106,23 @@ test("config check says what is wrong, and a file that cannot be read is left al
   assert.equal(await readFile(path, "utf8"), "{");
 });
 
+test("a model whose provider is not there is named by config check, status and doctor, with what there is", async () => {
+  await using cli = await openCli();
+  const mine = { apiBase: "http://127.0.0.1:9/v1", apiKey: "sk-mine", models: [] };
+  const withModel = async (model: string) =>
+    await homeWith(cli, JSON.stringify({ providers: { mine }, agents: { defaults: { model } } }));
+  await withModel("mien/tiny-1");
+  const wrong =
+    /the model mien\/tiny-1, and none is called mien\. There is: mine\. Write mine\/tiny-1, or mine\/mien\/tiny-1 if mien\/ is part/;
+  for (const args of [["config", "check"], ["status"], ["doctor", "--offline"]]) {
+    const { code, stdout } = await cli.run(args);
+    assert.match(stdout, wrong, args.join(" "));
+    assert.notEqual(code, 0);
+  }
+  await withModel("mine/tiny-1");
+  assert.equal((await cli.run(["config", "check"])).code, 0);
+});
+
 test("config schema is a JSON schema without defaults of secrets, and the file may name it", async () => {
   await using cli = await openCli();
   await homeWith(cli, '{"$schema": "./schema.json"}');

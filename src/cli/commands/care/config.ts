@@ -104,13 +104,14 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
 async function checkConfig(flags: Flags): Promise<void> {
   const context = await openContext(flags.config);
   const { loaded } = context;
-  for (const problem of loaded.problems) print(harmless(problem));
+  const { problemsOfModels } = await import("../../../offline/status.js");
+  const problems = [...loaded.problems, ...problemsOfModels(loaded.config)];
+  for (const problem of problems) print(harmless(problem));
   if (loaded.unparsable !== undefined && flags.config === undefined) {
     const { hasEarlierConfig } = await import("../../gateway/config-effect.js");
     if (await hasEarlierConfig(context)) printNote("The running gateway goes on with the config that it had.");
   }
-  if (loaded.problems.length > 0)
-    process.exitCode = loaded.unparsable === undefined ? exitCodes.failure : exitCodes.config;
+  if (problems.length > 0) process.exitCode = loaded.unparsable === undefined ? exitCodes.failure : exitCodes.config;
   else
     print(`${loaded.path ?? "No config file: the defaults"}${loaded.path === undefined ? " count." : " is in order."}`);
 }

@@ -1,4 +1,5 @@
 import { isUnmended } from "../../../config/file-modes.js";
+import { unusableModels } from "../../../providers/catalogue/find-model.js";
 import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
 
@@ -26,6 +27,7 @@ export const configCheck: Check = {
         );
         return { level: unparsable !== undefined || switchesOff ? "fail" : "warn", found: problem, todo };
       });
+    for (const problem of unusableModels(loaded.config)) found.push({ level: "fail", found: problem, todo });
     if (found.length > 0) return found;
     const fine = path === undefined ? findingSentence("config_unnamed_fine") : findingSentence("config_fine", { path });
     return [{ level: "ok", found: fine }];
