@@ -199,6 +199,7 @@ const table: readonly Row[] = [
       "mcp/auth/oauth",
       "packages/*",
       "pino-log",
+      "providers/catalogue/find-model",
       "providers/catalogue/presets",
       "onboarding/*",
       "templates/**",

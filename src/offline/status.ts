@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.js";
 import { type PolicyOptions, problemsOfPolicy } from "../policy/policy.js";
-import { unusableModels } from "../providers/catalogue/find-model.js";
+import { type NamedModels, unusableModels } from "../providers/catalogue/find-model.js";
 import { fullDisk } from "../util/files/free-room.js";
 import { systemSentence } from "../util/files/system-fault.js";
 import { examineJournal } from "./doctor.js";
@@ -8,10 +8,8 @@ import type { GatewayFiles } from "./events.js";
 import { whyNotWritable } from "./home-copy.js";
 import { holderOf } from "./running-gateway.js";
 
-type ModelsConfig = Parameters<typeof unusableModels>[0];
-
 /** The parts of the config that policy and models are made of. */
-interface CheckedConfig extends ModelsConfig {
+interface CheckedConfig extends NamedModels {
   readonly owners: readonly string[];
   readonly channels: Readonly<Record<string, PolicyOptions["channels"][string] | undefined>>;
   readonly policy: Pick<PolicyOptions, "rules">;
@@ -31,7 +29,7 @@ export async function readOfflineStatus(files: GatewayFiles, config: CheckedConf
   const channels = Object.fromEntries(
     Object.entries(config.channels).flatMap(([name, channel]) => (channel === undefined ? [] : [[name, channel]])),
   );
-  const problems = [...problemsOfPolicy({ owners, channels, rules: policy.rules }), ...problemsOfModels(config)];
+  const problems = [...problemsOfPolicy({ owners, channels, rules: policy.rules }), ...unusableModels(config)];
   const refusal = systemSentence(await whyNotWritable(files));
   if (refusal !== undefined) problems.push(`${refusal} The gateway does not start until then.`);
   const full = await fullDisk([files.home, files.workspace]);
@@ -50,9 +48,4 @@ export async function readOfflineStatus(files: GatewayFiles, config: CheckedConf
   } catch (error) {
     return { problems: [...problems, messageOf(error)], inboundWaiting: 0, outboundWaiting: 0 };
   }
-}
-
-/** Why the models that the config names cannot answer, each as one sentence. */
-export function problemsOfModels(config: ModelsConfig): readonly string[] {
-  return unusableModels(config);
 }

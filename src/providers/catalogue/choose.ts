@@ -4,12 +4,11 @@ import type { Circuits } from "../circuits.js";
 import { createOpenAIProvider } from "../openai/openai.js";
 import type { ChosenModel, Provider, Thinking } from "../provider.js";
 import { type ProviderConnectionChange, withConnection } from "../wire/connection.js";
-import { findModel, firstLabel, labelOf, usableProviders } from "./find-model.js";
-import type { ProviderSettings, UsableProvider } from "./presets.js";
+import { findModel, firstLabel, labelOf, type Providers, usableProviders } from "./find-model.js";
+import type { UsableProvider } from "./presets.js";
 import { priceOf } from "./prices.js";
 
-export interface ModelChooserOptions {
-  readonly providers: Readonly<Record<string, ProviderSettings>>;
+export interface ModelChooserOptions extends Providers {
   readonly defaults: {
     readonly model?: string | undefined;
     readonly maxTokens: number;
@@ -19,7 +18,6 @@ export interface ModelChooserOptions {
   };
   /** By label, by `provider/model`, or by model id; they go before the shipped ones. */
   readonly prices: Readonly<Record<string, TokenPrice>>;
-  /** Providers that are not part of the config. They go before configured ones of the same name. */
   readonly own?: readonly Provider[] | undefined;
   /** Told when a provider's calls begin to get through, and when they do not any more. */
   readonly onConnection?: ((change: ProviderConnectionChange) => void) | undefined;

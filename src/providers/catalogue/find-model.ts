@@ -11,10 +11,19 @@ import {
   type UsableProvider,
 } from "./presets.js";
 
-interface Providers {
+/** Where models are looked for. */
+export interface Providers {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
   /** Providers that are not part of the config. They go before configured ones of the same name. */
   readonly own?: readonly Pick<Provider, "name">[] | undefined;
+}
+
+/** The parts of the config that name models. */
+export interface NamedModels {
+  readonly providers: Providers["providers"];
+  readonly agents: {
+    readonly defaults: { readonly model?: string | undefined; readonly fallbacks?: readonly string[] | undefined };
+  };
 }
 
 interface Choice {
@@ -42,24 +51,20 @@ export function labelOf({ name }: UsableProvider, { id }: ModelSettings): string
 }
 
 /** Why models that the config names cannot be used, each as one sentence. Nothing where it names none. */
-export function unusableModels({
-  providers,
-  agents: { defaults },
-}: Pick<Providers, "providers"> & {
-  readonly agents: {
-    readonly defaults: { readonly model?: string | undefined; readonly fallbacks?: readonly string[] | undefined };
-  };
-}): readonly string[] {
+export function unusableModels({ providers, agents: { defaults } }: NamedModels): readonly string[] {
   const usable = usableProviders({ providers });
   const labels = [defaults.model, ...(defaults.fallbacks ?? [])].flatMap((label) => label?.trim() || []);
-  return labels.flatMap((label) => {
-    try {
-      findModel(label, usable, providers);
-      return [];
-    } catch (error) {
-      return [messageOf(error)];
-    }
-  });
+  return labels.flatMap((label) => refusalOf(() => findModel(label, usable, providers)));
+}
+
+/** Why it cannot be chosen, as one sentence; empty where it can. */
+export function refusalOf(choose: () => unknown): readonly string[] {
+  try {
+    choose();
+    return [];
+  } catch (error) {
+    return [messageOf(error)];
+  }
 }
 
 /** The first of these rules that fits; each says in words why. */
@@ -181,5 +186,5 @@ function whyNot(
   if (written === "")
     return `No configured provider has the model ${label}. Write it with its provider, e.g. ${example}, or add it to that provider's models.`;
   const names = usable.map(({ name }) => name).join(", ");
-  return `No configured provider has the model ${label}, and none is called ${written}. There is: ${names}. Write ${first.name}/${label.slice(written.length + 1)}, or ${example} if ${written}/ is part of the model's name.`;
+  return `No configured provider has the model ${label}, and none is called ${written}. The config has: ${names}. Write ${first.name}/${label.slice(written.length + 1)}, or ${example} if ${written}/ is part of the model's name.`;
 }

@@ -1,4 +1,3 @@
-import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { statusSentence } from "../../util/words/status-sentences.js";
 import { createRests } from "../chain.js";
@@ -6,7 +5,7 @@ import { createOfflineProvider } from "../offline/offline.js";
 import type { ChosenModel, ModelChain, Thinking } from "../provider.js";
 import { parseThinking } from "../request/thinking.js";
 import { createModelChooser, type ModelChooserOptions } from "./choose.js";
-import { usableProviders } from "./find-model.js";
+import { refusalOf, usableProviders } from "./find-model.js";
 import { findLocalOllama, type LocalOllama } from "./ollama.js";
 import { misplacedKey, openKey, presets } from "./presets.js";
 
@@ -99,7 +98,7 @@ function configuredModels(options: ModelsOptions): Models {
     providerReason: () => chosenOrNothing(() => chooser.choose())?.why,
     problems: () => [
       ...providerProblems(options),
-      ...[undefined, ...fallbacks].flatMap((label) => whyNot(() => chooser.choose(label))),
+      ...[undefined, ...fallbacks].flatMap((label) => refusalOf(() => chooser.choose(label))),
       ...unpriced(
         options,
         [undefined, ...fallbacks].flatMap((label) => chosenOrNothing(() => chooser.choose(label)) ?? []),
@@ -159,7 +158,7 @@ function standInModels(options: ModelsOptions): Models {
     // Somebody chose a model, and another one answers because there is no provider for it.
     problems: () => [
       ...providerProblems(options),
-      ...(options.defaults.model?.trim() ? whyNot(() => createModelChooser(options).choose()) : []),
+      ...(options.defaults.model?.trim() ? refusalOf(() => createModelChooser(options).choose()) : []),
     ],
   };
 }
@@ -179,15 +178,6 @@ function chosenOrNothing(choose: () => ChosenModel): ChosenModel | undefined {
   } catch {
     // Only a label that fits nothing is refused; who needs the reason asks for it.
     return undefined;
-  }
-}
-
-function whyNot(choose: () => ChosenModel): readonly string[] {
-  try {
-    choose();
-    return [];
-  } catch (error) {
-    return [messageOf(error)];
   }
 }
 

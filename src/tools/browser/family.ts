@@ -35,22 +35,21 @@ export interface BrowserFamily extends ToolFamily {
 
 /** The browser, where the config wants it and this installation can offer it. */
 export function openBrowser(settings: BrowserSettings, scope: BrowserScope): BrowserFamily {
-  const found = findBrowser(settings, scope.home);
-  if (found === undefined) return { tools: [] };
-  if ("missing" in found)
+  if (!settings.enabled) return { tools: [] };
+  const find = () => findBrowser(settings.executablePath, scope.home);
+  const { path } = find();
+  if (path === undefined)
     return {
       tools: [],
       // It may have been installed meanwhile.
       get missing() {
-        const now = findBrowser(settings, scope.home);
-        return [
-          now !== undefined && "missing" in now ? now.missing : "browser is there now: restart the gateway to use it",
-        ];
+        const { missing = "browser is there now: restart the gateway to use it" } = find();
+        return [missing];
       },
     };
   const { egress, profileOf, environments, home } = scope;
   const browsers = new Browsers({
-    executablePath: found.path,
+    executablePath: path,
     args: settings.args,
     egress,
     home,
@@ -77,11 +76,11 @@ export function openBrowser(settings: BrowserSettings, scope: BrowserScope): Bro
   };
 }
 
+/** Where it is, or what is missing. */
 function findBrowser(
-  { enabled, executablePath: configured }: BrowserSettings,
+  configured: string | undefined,
   home: string,
-): { readonly path: string } | { readonly missing: string } | undefined {
-  if (!enabled) return undefined;
+): { readonly path?: string; readonly missing?: string } {
   if (findPackage("playwright-core", home) === undefined)
     return { missing: "browser is not offered. Install it with `maxclaw add browser` and restart the gateway" };
   const path = findChromium(configured);

@@ -113,7 +113,7 @@ test("a model whose provider is not there is named by config check, status and d
     await homeWith(cli, JSON.stringify({ providers: { mine }, agents: { defaults: { model } } }));
   await withModel("mien/tiny-1");
   const wrong =
-    /the model mien\/tiny-1, and none is called mien\. There is: mine\. Write mine\/tiny-1, or mine\/mien\/tiny-1 if mien\/ is part/;
+    /the model mien\/tiny-1, and none is called mien\. The config has: mine\. Write mine\/tiny-1, or mine\/mien\/tiny-1 if mien\/ is part/;
   for (const args of [["config", "check"], ["status"], ["doctor", "--offline"]]) {
     const { code, stdout } = await cli.run(args);
     assert.match(stdout, wrong, args.join(" "));

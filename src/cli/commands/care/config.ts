@@ -104,8 +104,8 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
 async function checkConfig(flags: Flags): Promise<void> {
   const context = await openContext(flags.config);
   const { loaded } = context;
-  const { problemsOfModels } = await import("../../../offline/status.js");
-  const problems = [...loaded.problems, ...problemsOfModels(loaded.config)];
+  const { unusableModels } = await import("../../../providers/catalogue/find-model.js");
+  const problems = [...loaded.problems, ...unusableModels(loaded.config)];
   for (const problem of problems) print(harmless(problem));
   if (loaded.unparsable !== undefined && flags.config === undefined) {
     const { hasEarlierConfig } = await import("../../gateway/config-effect.js");

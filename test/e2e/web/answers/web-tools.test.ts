@@ -41,7 +41,7 @@ test("tools that cannot work or are switched off are not offered, and status say
   assert.match(wrong.problems, /fetch\.allow: http:\/\/x is not a host/);
 });
 
-test("a browser that is installed while the gateway runs is told as there, with what to do", async (t) => {
+test("status says that a browser was installed while the gateway runs, and what to do", async (t) => {
   const executablePath = join(tempFolder(t), "chromium");
   await using model = await startFakeOpenAI({ answer: { text: "ok" } });
   await using gateway = await startGateway({
