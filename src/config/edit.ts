@@ -1,9 +1,10 @@
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { systemSentence } from "../util/files/system-fault.js";
+import { Claim } from "../util/processes/claim.js";
 import { NotAnObject, withValue } from "./document/json-edit.js";
 import { readJson } from "./document/json-walk.js";
 import { faultSentence } from "./faults/fault.js";
@@ -17,6 +18,12 @@ export interface ConfigEdit {
   readonly value?: unknown;
 }
 
+/** Makes all of these changes, or none. */
+export type Edit = (edits: readonly ConfigEdit[]) => Promise<void>;
+
+/** Longer than a change takes on the slowest disk. */
+const longestChangeMs = 10_000;
+
 /**
  * Changes single keys of a config file, or makes the file. Everything else keeps its value and its order, variables such
  * as `${NAME}` and comments included. The new file replaces the old one as a whole, readable by its owner only.
@@ -24,13 +31,41 @@ export interface ConfigEdit {
  * @throws {ConfigError} when the file cannot be understood, or not be written again without loss; it is left alone then
  */
 export async function editConfig(file: string, edits: readonly ConfigEdit[]): Promise<void> {
+  await inTurn(file, (edit) => edit(edits));
+}
+
+/**
+ * For a change that is made from what the file holds: of all processes that do this, one has the file at a time, from
+ * before it reads until it has written. `edit` is as {@link editConfig}.
+ */
+export async function inTurn<T>(file: string, work: (edit: Edit) => Promise<T>): Promise<T> {
   if (await isReadOnly(file))
     throw new ConfigError(`${file} is read-only, so it was left unchanged. Allow writing with: chmod u+w ${file}`);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await using claim = await claimOf(file);
+  return await work(async (edits) => {
+    const changed = await textWith(file, edits);
+    if (!(await claim.isHeld()))
+      throw new ConfigError(`Another process is changing ${file}. Nothing was changed here: try again.`);
+    await replaceFile(file, changed, { mode: 0o600 });
+  });
+}
+
+async function claimOf(file: string): Promise<Claim> {
+  const real = await realpath(file).catch(() => file);
+  try {
+    return await Claim.wait(`${real}.lock`, longestChangeMs);
+  } catch (error) {
+    // People know the file, not the one beside it.
+    if (error instanceof Error && "syscall" in error) Object.assign(error, { path: file });
+    throw error;
+  }
+}
+
+async function textWith(file: string, edits: readonly ConfigEdit[]): Promise<string> {
   const text = await textIn(file);
   const isYaml = [".yaml", ".yml"].includes(extname(file).toLowerCase());
-  const changed = isYaml ? await editYaml(file, text ?? "", edits) : editJson(file, text ?? "{}", edits);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await replaceFile(file, changed, { mode: 0o600 });
+  return isYaml ? await editYaml(file, text ?? "", edits) : editJson(file, text ?? "{}", edits);
 }
 
 /** True where its owner has taken the right to write from everybody. A new file in its place would not ask for that right. */

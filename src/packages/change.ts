@@ -14,7 +14,7 @@ import {
   readCurrent,
 } from "../util/packages/folder.js";
 import { packageOptions, whyNodeTooOld } from "../util/packages/options.js";
-import { claim } from "./claim.js";
+import { assertHeld, claimPackages } from "./claim.js";
 import { PackageError } from "./error.js";
 import { lockFor, readLock } from "./lock.js";
 import { installLocked } from "./npm.js";
@@ -90,8 +90,9 @@ async function changing(home: string, work: Work): Promise<void> {
   const folder = join(home, packagesFolder);
   try {
     await makeFolder(folder);
-    await using held = await claim(join(folder, claimName));
-    await work(folder, currentOf(home), () => held.assertHeld());
+    const file = join(folder, claimName);
+    await using claim = await claimPackages(file);
+    await work(folder, currentOf(home), () => assertHeld(claim, file));
   } catch (error) {
     throw inWords(error, folder);
   }

@@ -7,7 +7,7 @@ import { codeOf, isMissing } from "../../util/error-code.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { reasonOf, systemSentence } from "../../util/files/system-fault.js";
 import { readJson } from "../document/json-walk.js";
-import { type ConfigEdit, editConfig, isReadOnly, readRaw } from "../edit.js";
+import { type ConfigEdit, type Edit, inTurn, isReadOnly, readRaw } from "../edit.js";
 import { faultSentence, type Unusable } from "../faults/fault.js";
 import type { LiveConfig } from "../live/live-config.js";
 import { configOf, type LoadedConfig, loadConfig, secretNames } from "../load.js";
@@ -139,8 +139,7 @@ export class SettingsFile {
    *   read, 412 when it is not the one of `revision` any more; nothing is written then
    */
   change(sent: JsonObject, revision: string | undefined): Promise<ChangedSettings> {
-    const work = this.#inOrder.run(() => this.#change(sent, revision));
-    return work;
+    return this.#inTurn((edit) => this.#change(sent, revision, edit));
   }
 
   /** Every key, with what the file says about it. A file that cannot be read is told, and is not an error. */
@@ -176,40 +175,45 @@ export class SettingsFile {
    * @throws {RequestError} as {@link change}
    */
   set(changes: readonly SettingChange[], revision: string | undefined): Promise<AllSettings> {
-    return this.#inOrder.run(async () => {
+    return this.#inTurn(async (edit) => {
       const looked = await this.#look();
       assertSame(looked, revision);
-      await this.#write(looked.raw, toEdits(changes, looked));
+      await this.#write(looked.raw, toEdits(changes, looked), edit);
       return await this.all();
     });
   }
 
-  async #change(sent: JsonObject, revision: string | undefined): Promise<ChangedSettings> {
+  /** No other process changes the file between the look at it and the change. */
+  #inTurn<T>(work: (edit: Edit) => Promise<T>): Promise<T> {
+    return this.#inOrder.run(async () => {
+      try {
+        return await inTurn(this.path, work);
+      } catch (error) {
+        throw unwritten(error);
+      }
+    });
+  }
+
+  async #change(sent: JsonObject, revision: string | undefined, edit: Edit): Promise<ChangedSettings> {
     const looked = await this.#look();
     const { shown, raw } = looked;
     assertSame(looked, revision);
     const edits = editsFor(shown.config, raw, sent);
     if (edits.length === 0) return shown;
-    const backup = await this.#write(raw, edits);
+    const backup = await this.#write(raw, edits, edit);
     return { ...(await this.read()), backup };
   }
 
   /** Resolves with where the file is as it was before. */
-  async #write(raw: JsonObject, edits: readonly ConfigEdit[]): Promise<string | undefined> {
+  async #write(raw: JsonObject, edits: readonly ConfigEdit[], edit: Edit): Promise<string | undefined> {
     if (edits.length === 0) return undefined;
     await this.#check(raw, edits);
-    if (await isReadOnly(this.path))
-      throw refused(`${this.path} is read-only: nothing was changed.`, 409, "wrong_state");
-    try {
-      const backup = await this.#keepCopy();
-      await editConfig(this.path, edits);
-      // Anyone who sees the event reads what is in force.
-      await this.#options.live.look();
-      this.#options.onChanged?.(edits.map(({ path }) => path.join(".")));
-      return backup;
-    } catch (error) {
-      throw unwritten(error);
-    }
+    const backup = await this.#keepCopy();
+    await edit(edits);
+    // Anyone who sees the event reads what is in force.
+    await this.#options.live.look();
+    this.#options.onChanged?.(edits.map(({ path }) => path.join(".")));
+    return backup;
   }
 
   async #exists(): Promise<boolean> {

@@ -4,6 +4,7 @@ import path from "node:path";
 import { sleep } from "../../util/async/sleep.js";
 import { codeOf } from "../../util/error-code.js";
 import { newId } from "../../util/ids.js";
+import { isAlive } from "../../util/processes/alive.js";
 
 /** Of one run: processes and threads, and memory of all of them together. */
 export const maxTasks = 512;
@@ -158,14 +159,6 @@ function namesIn(folder: string): readonly string[] {
     return readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return codeOf(error) === "EPERM";
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { type CliSandbox, openCli, outputOf } from "../../support/worlds/cli.js";
+import { startCliGateway } from "../../support/worlds/cli-gateway.js";
 
 const text = `{
   // the model that answers
@@ -104,6 +105,30 @@ test("config check says what is wrong, and a file that cannot be read is left al
     assert.match(stderr, /line 1, column 2/);
   }
   assert.equal(await readFile(path, "utf8"), "{");
+});
+
+test("settings that several commands and the page change at once are all kept", { timeout: 120_000 }, async () => {
+  await using cli = await openCli();
+  const path = await homeWith(cli, `{ "gateway": { "port": 0 } }`);
+  const { url } = await startCliGateway(cli);
+  const prices = [1, 2, 3, 4, 5, 6].map(async (n) => {
+    const { code, stderr } = await cli.run(["config", "set", `prices["m${n}"]`, `{"input":${n},"output":1}`]);
+    assert.equal(code, 0, stderr);
+  });
+  const scopes = ["turn", "spawn", "session", "sender", "job", "day"];
+  const saved = scopes.map(async (scope) => {
+    const changes = [{ path: ["budgets", scope], value: { tokens: 1_000_000 } }];
+    const response = await fetch(`${url}/api/settings`, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ changes }),
+    });
+    assert.equal(response.status, 200, await response.text());
+  });
+  await Promise.all([...prices, ...saved]);
+  const { prices: keptPrices, budgets } = JSON.parse(await readFile(path, "utf8"));
+  assert.deepEqual(Object.keys(keptPrices).sort(), ["m1", "m2", "m3", "m4", "m5", "m6"]);
+  assert.deepEqual(Object.keys(budgets).sort(), scopes.sort());
 });
 
 test("a model whose provider is not there is named by config check, status and doctor, with what there is", async () => {

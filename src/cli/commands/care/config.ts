@@ -84,17 +84,20 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
   const path = pathOf(context);
   const { home } = context;
   const around = { home, env: process.env };
-  const [{ assertMayGo, pathToRemove, settingFrom, settingPath }, { editConfig, readRaw }] = await Promise.all([
+  const [{ assertMayGo, pathToRemove, settingFrom, settingPath }, { inTurn, readRaw }] = await Promise.all([
     import("../../../config/settings/one-setting.js"),
     import("../../../config/edit.js"),
   ]);
-  const raw = await (await openSettings(context)).raw().catch(refused);
-  const place = await asTyped(() => (typed === undefined ? pathToRemove : settingPath)(key, raw));
-  if (typed === undefined) {
-    if ((await readRaw(path, place)) === undefined) throw new CommandError(`${key} is not set in ${path}.`);
-    await asTyped(() => assertMayGo(raw, place, around));
-    await editConfig(path, [{ path: place }]);
-  } else await editConfig(path, [await asTyped(() => settingFrom(raw, place, typed, around))]);
+  const place = await inTurn(path, async (edit) => {
+    const raw = await (await openSettings(context)).raw().catch(refused);
+    const found = await asTyped(() => (typed === undefined ? pathToRemove : settingPath)(key, raw));
+    if (typed === undefined) {
+      if ((await readRaw(path, found)) === undefined) throw new CommandError(`${key} is not set in ${path}.`);
+      await asTyped(() => assertMayGo(raw, found, around));
+      await edit([{ path: found }]);
+    } else await edit([await asTyped(() => settingFrom(raw, found, typed, around))]);
+    return found;
+  });
   print(`${place.join(".")} was ${typed === undefined ? "taken out of" : "set in"} ${path}.`);
   const { describeEffect } = await import("../../gateway/config-effect.js");
   const effect = await describeEffect(context, path, [place.join(".")]);

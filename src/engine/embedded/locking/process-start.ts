@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { codeOf } from "../../../util/error-code.js";
+import { isAlive } from "../../../util/processes/alive.js";
 
 /**
  * Something that tells this process from a later one with the same pid; undefined when no process has this pid,
@@ -30,15 +30,5 @@ export function processStart(pid: number): string | undefined {
   } catch {
     // Alive, but nothing is known about it: better to take it for the holder than to run twice.
     return "unknown";
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) === "EPERM";
   }
 }
