@@ -372,6 +372,11 @@ const forbidden: readonly {
     // The default of `onFatal`: after a failed fsync nothing may go on.
     except: ["cli/**", "engine/embedded/**"],
   },
+  {
+    name: "mkdir with recursive, which goes round for ever where nothing can be made (use util/files/make-folder)",
+    code: /\bmkdir(?:Sync)?\([^;]*\brecursive\b/,
+    except: ["web/vite.config"],
+  },
 ];
 
 /** More fields than a part with one job has: documents of a wire or a disk, which are as they are, and two contracts. */
@@ -722,6 +727,7 @@ describe("the check itself", () => {
     assert.equal(found("const a = 1;\nexport let count = 0;"), 2);
     assert.equal(found("const home = process.env.HOME;"), 3);
     assert.equal(found("process.exitCode = 1;"), 4);
+    assert.equal(found("await mkdir(join(a, b), { recursive: true });"), 5);
     assert.equal(found("function f() {\n  let a = 1;\n}\nconst letter = process.environment;"), -1);
   });
 

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, open, symlink } from "node:fs/promises";
+import { open, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { EngineError } from "../errors.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath, manifest as manifestSchema } from "./manifest.js";
 import { type ArchiveLimits, broken, readArchive } from "./read-archive.js";
 import type { TarEntry } from "./tar.js";
@@ -126,7 +127,7 @@ export async function extractBackup(
       const path = entry.path === manifestPath ? undefined : pathOf(file, entry);
       if (path === undefined) return;
       const target = targetOf(path, into);
-      if (entry.type === "folder") await mkdir(target, { recursive: true, mode: (entry.mode & 0o777) | 0o700 });
+      if (entry.type === "folder") await makeFolder(target, (entry.mode & 0o777) | 0o700);
       if (entry.type === "link") links.push({ path: target, target: entry.target ?? "" });
       if (entry.type !== "file" || !expected.has(path)) return;
       const sha256 = await writeContent(target, entry, content);
@@ -135,7 +136,7 @@ export async function extractBackup(
     signal,
   );
   for (const { path, target } of links) {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(path));
     await symlink(target, path);
   }
 }
@@ -146,7 +147,7 @@ function targetOf(path: string, into: { readonly home: string; readonly workspac
 }
 
 async function writeContent(path: string, entry: TarEntry, content: AsyncIterable<Buffer>): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path));
   const hash = createHash("sha256");
   const handle = await open(path, "wx", (entry.mode & 0o777) | 0o600);
   try {

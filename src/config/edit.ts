@@ -1,7 +1,8 @@
-import { mkdir, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { systemSentence } from "../util/files/system-fault.js";
 import { Claim } from "../util/processes/claim.js";
@@ -41,7 +42,7 @@ export async function editConfig(file: string, edits: readonly ConfigEdit[]): Pr
 export async function inTurn<T>(file: string, work: (edit: Edit) => Promise<T>): Promise<T> {
   if (await isReadOnly(file))
     throw new ConfigError(`${file} is read-only, so it was left unchanged. Allow writing with: chmod u+w ${file}`);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file));
   await using claim = await claimOf(file);
   return await work(async (edits) => {
     const changed = await textWith(file, edits);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, readdir, realpath, rm } from "node:fs/promises";
+import { lstat, readdir, realpath, rm } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
 import type { Attachment } from "../bus/messages.js";
 import { messageOf, RequestError } from "../errors.js";
@@ -7,6 +7,7 @@ import type { Logger } from "../log.js";
 import { codeOf } from "../util/error-code.js";
 import { mimeTypeOf } from "../util/files/content-types.js";
 import { plainName } from "../util/files/file-name.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { mayHaveTwin } from "../util/files/noted-file.js";
 import type { OpenedFile } from "../util/files/opened-file.js";
 import { openReal, PathChangedError, resolveReal } from "../util/files/real-path.js";
@@ -121,7 +122,7 @@ class UploadFolder {
 
   /** Makes the folder, and the first time takes away what an earlier process left in it. */
   async prepare(name: string): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    await makeFolder(this.#folder).catch((error: unknown) => {
       throw diskFault(error, name);
     });
     this.#cleaning ??= removeUnfinished(this.#folder).then(() => this.#taken.tidy());

@@ -1,7 +1,8 @@
-import { mkdir, open, readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { InOrder } from "../util/async/in-order.js";
+import { makeFolder } from "../util/files/make-folder.js";
 
 const fileName = "senders.jsonl";
 const record = z.object({ name: z.string(), by: z.string().optional() });
@@ -31,7 +32,7 @@ async function append(file: string, by: string | undefined): Promise<void> {
   const name = path.basename(file);
   if ((await read(received)).get(name) === by) return;
   const listFile = listFileOf(received);
-  await mkdir(path.dirname(listFile), { recursive: true, mode: 0o700 });
+  await makeFolder(path.dirname(listFile));
   const handle = await open(listFile, "a", 0o600);
   try {
     // A line that a crash cut off ends here.

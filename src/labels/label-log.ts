@@ -1,7 +1,8 @@
-import { appendFile, mkdir, open, readFile, stat } from "node:fs/promises";
+import { appendFile, open, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { InOrder } from "../util/async/in-order.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { replaceFile } from "../util/files/replace-file.js";
 
 /** One line of a label file. Times are Unix ms. */
@@ -45,7 +46,7 @@ export class LabelLog {
   /** Resolves once the records are on the disk. */
   async append(records: readonly LabelRecord[]): Promise<void> {
     await this.#inTurn(async () => {
-      await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+      await makeFolder(path.dirname(this.#file));
       const handle = await open(this.#file, "a", 0o600);
       try {
         const { size, ino } = await handle.stat({ bigint: true });

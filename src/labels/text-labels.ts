@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, open, readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import path from "node:path";
 import { InOrder } from "../util/async/in-order.js";
+import { makeFolder } from "../util/files/make-folder.js";
 
 /** Beyond it every passage counts as foreign. */
 const maxTexts = 100_000;
@@ -23,7 +24,7 @@ export class TextLabels {
     const fresh = [...new Set([...texts, ofFile(file)].map(fingerprint))].filter((one) => !this.#known.has(one));
     if (fresh.length === 0) return;
     const append = async (): Promise<void> => {
-      await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+      await makeFolder(path.dirname(this.#file));
       const handle = await open(this.#file, "a", 0o600);
       try {
         // A line that a crash cut off ends here.

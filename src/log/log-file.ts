@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolderSync } from "../util/files/make-folder.js";
 
 export interface LogFile {
   /** Appends at once. A line that the disk refuses is lost: a log must not stop what it tells about. */
@@ -17,7 +18,7 @@ export function openLogFile(path: string, maxBytes = 10 * 1024 * 1024): LogFile 
   let size = 0;
 
   const open = (): number => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolderSync(dirname(path));
     const opened = openSync(path, "a", 0o600);
     size = fstatSync(opened).size;
     return opened;

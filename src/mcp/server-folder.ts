@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { chmod, lstat, mkdir, rm } from "node:fs/promises";
+import { chmod, lstat, rm } from "node:fs/promises";
 import path from "node:path";
+import { makeFolder } from "../util/files/make-folder.js";
 import type { McpServerSettings } from "./settings.js";
 
 /** Where a server that is started here begins, unless its section names another place. Nobody else writes there. */
@@ -17,7 +18,7 @@ export function serverFolderOf(home: string, name: string): string {
  */
 export async function emptyServerFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   if (!(await lstat(folder)).isDirectory()) throw new Error(`${folder} is not a folder`);
   await chmod(folder, 0o700);
 }

@@ -1,5 +1,6 @@
-import { mkdir, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { makeFolder } from "../util/files/make-folder.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { type OwnFile, readOwnFile } from "./own-file.js";
 
@@ -27,7 +28,7 @@ export function createNotes(file: OwnFile): Notes {
   const state: { last: Promise<unknown> } = { last: Promise.resolve() };
 
   const apply = async (change: NoteChange): Promise<NoteOutcome> => {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(path));
     const before = (await readOwnFile(file)) ?? "";
     const after = edited(before, change);
     if (typeof after !== "object") return after;

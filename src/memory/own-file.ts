@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, realpath } from "node:fs/promises";
+import { type FileHandle, open, realpath } from "node:fs/promises";
 import path from "node:path";
+import { makeFolder } from "../util/files/make-folder.js";
 
 const { O_RDONLY, O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
 
@@ -20,7 +21,7 @@ export interface OwnFile {
  */
 export async function openOwnFile({ root, name }: OwnFile, mode: keyof typeof flags): Promise<FileHandle> {
   const file = path.join(root, name);
-  if (mode === "append") await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  if (mode === "append") await makeFolder(path.dirname(file));
   const [realRoot, folder] = await Promise.all([realpath(root), realpath(path.dirname(file))]);
   if (folder !== realRoot && !folder.startsWith(realRoot + path.sep))
     throw new Error("its folder is a link to another place, where nothing is read or written");

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, parse } from "node:path";
 import { blankConfig } from "../config/blank.js";
 import { editConfig, readRaw } from "../config/edit.js";
@@ -8,6 +8,7 @@ import { messageOf } from "../errors.js";
 import { createSessionFiles } from "../sessions/file-names.js";
 import { isTemplate } from "../templates/workspace.js";
 import { isMissing } from "../util/error-code.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { filesBelow, isSameFile } from "./compare.js";
 import { isObject } from "./openclaw/json5.js";
@@ -84,7 +85,7 @@ async function planNote(note: FoundNote, source: Source, { workspace }: Target):
   if (tidy(there).includes(text)) return [{ area: "memory", what, status: "same" }];
   const isUntouched = tidy(there) === "" || isTemplate(to, there);
   const apply = async (): Promise<void> => {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path), 0o777);
     const now = await readFile(path, "utf8").catch(ifMissing(""));
     // Two files of theirs may go into one of ours.
     const before = isTemplate(to, now) ? "" : now.trimEnd();
@@ -126,11 +127,11 @@ async function planOf(folder: string): Promise<string> {
 /** Anyone who looks sees all of it or nothing, also when the copying is cut off. */
 async function copyWhole(from: string, inner: readonly string[], to: string): Promise<void> {
   const staging = join(dirname(to), `.migrating-${basename(to)}`);
-  await mkdir(dirname(to), { recursive: true });
+  await makeFolder(dirname(to), 0o777);
   await rm(staging, { recursive: true, force: true });
   for (const path of inner) {
     const staged = join(staging, path);
-    await mkdir(dirname(staged), { recursive: true });
+    await makeFolder(dirname(staged), 0o777);
     await copyFile(join(from, path), staged, constants.COPYFILE_EXCL);
   }
   if ((await lstat(to).catch(ifMissing(undefined))) !== undefined) throw new Error(`${to} exists already`);
@@ -175,9 +176,9 @@ async function planSessions(
     else {
       const plan = folder === undefined ? undefined : { from: await planOf(folder), to: files.folder(key) };
       const apply = async (): Promise<void> => {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await makeFolder(dirname(path));
         if (plan !== undefined && (await lstat(plan.from).catch(() => undefined))?.isFile()) {
-          await mkdir(plan.to, { recursive: true, mode: 0o700 });
+          await makeFolder(plan.to);
           await copyFile(plan.from, join(plan.to, "plan.json"), constants.COPYFILE_EXCL);
         }
         await writeFile(path, text, { flag: "wx", mode: 0o600 });
@@ -200,7 +201,7 @@ async function planJobs({ jobs, kind, folder }: Source, { workspace }: Target): 
   if (there === text) return [{ area: "cron", what, status: "same" }];
   if (there !== undefined) return [{ area: "cron", what, status: "kept", remark: "its jobs were imported before" }];
   const apply = async (): Promise<void> => {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path), 0o777);
     await writeFile(path, text, { flag: "wx", mode: 0o600 });
   };
   return [{ area: "cron", what, status: "new", apply }];

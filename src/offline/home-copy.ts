@@ -1,5 +1,5 @@
 import { constants, existsSync, rmSync } from "node:fs";
-import { access, chmod, copyFile, mkdir, mkdtemp, readdir, stat } from "node:fs/promises";
+import { access, chmod, copyFile, mkdtemp, readdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { restoreMarker } from "../backup/marker.js";
@@ -7,6 +7,7 @@ import { markName } from "../engine/embedded/damage/journal-mark.js";
 import { homeFormatName } from "../engine/embedded/home-format.js";
 import { gatewayLogName } from "../sessions/file-names.js";
 import { isMissing } from "../util/error-code.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import type { GatewayFiles } from "./events.js";
 
 /** What a gateway reads of a home to answer questions about conversations and jobs. */
@@ -60,14 +61,14 @@ async function copyInto(from: string, to: string): Promise<void> {
     await copyFile(from, to, constants.COPYFILE_FICLONE);
     await chmod(to, 0o600);
   } else if (found?.isDirectory() === true) {
-    await mkdir(to, { recursive: true, mode: 0o700 });
+    await makeFolder(to);
     for (const name of await readdir(from)) await copyInto(join(from, name), join(to, name));
   }
 }
 
 /** The files of a folder, without the folders in it: they hold what people have sent. */
 async function copyFlat(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true, mode: 0o700 });
+  await makeFolder(to);
   if (!existsSync(from)) return;
   for (const entry of await readdir(from, { withFileTypes: true }))
     if (entry.isFile()) await copyInto(join(from, entry.name), join(to, entry.name));

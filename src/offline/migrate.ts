@@ -1,10 +1,11 @@
-import { mkdir, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
 import { type Candidate, findHomes, kindOf } from "../migrate/detect.js";
 import { makePlan, type Step, type Target } from "../migrate/plan.js";
 import { readSource } from "../migrate/read-source.js";
 import type { Problem, SourceKind } from "../migrate/source.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { isInside, lockFiles } from "./files.js";
 
 export type { SourceKind } from "../migrate/source.js";
@@ -45,7 +46,7 @@ export async function migrate(request: MigrationRequest): Promise<readonly Migra
   const { target, isApplied } = request;
   const homes = await chosenHomes(request);
   if (!isApplied) return await eachHome(homes, request);
-  await mkdir(target.home, { recursive: true, mode: 0o700 });
+  await makeFolder(target.home);
   const locks = await lockFiles(target.home, target.workspace);
   try {
     return await eachHome(homes, request);

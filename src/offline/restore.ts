@@ -9,6 +9,7 @@ import { systemKey } from "../events/session-key.js";
 import { type Logger, silentLog } from "../log.js";
 import { createSessionFiles, gatewayLogName, logsMarkPath } from "../sessions/file-names.js";
 import { isMissing } from "../util/error-code.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { syncPath } from "../util/files/sync-path.js";
 import { isInside, lockFiles } from "./files.js";
 
@@ -51,13 +52,13 @@ export async function restoreBackup(request: RestoreRequest, signal: AbortSignal
     home: stagingOf(home),
     workspace: isWorkspaceInside ? join(stagingOf(home), relative(home, workspace)) : stagingOf(workspace),
   };
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  await makeFolder(home);
   const locks = await lockFiles(home, workspace, { isReplaced: true });
   try {
     let waiting: RestoredWork | undefined;
     let problem: string | undefined;
     try {
-      for (const root of roots) await mkdir(stagingOf(root), { recursive: true, mode: 0o700 });
+      for (const root of roots) await makeFolder(stagingOf(root));
       const files = inspected.manifest.files.filter(({ path }) => wants(path));
       await assertRoom(home, files);
       await extractBackup(file, files, staged, signal);
@@ -123,7 +124,7 @@ async function openOnce(
   log: Logger,
 ): Promise<Pick<Restored, "waiting" | "problem">> {
   const dir = join(workspace, ".sessions");
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeFolder(dir);
   const files = createSessionFiles(dir);
   const gatewayKey = systemKey("local");
   try {

@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, readdir, stat } from "node:fs/promises";
+import { copyFile, readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { messageOf, RequestError } from "../errors.js";
 import { linked } from "../util/async/linked.js";
 import { within } from "../util/async/within.js";
 import { isMissing } from "../util/error-code.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { programEnvironment } from "../util/program-environment.js";
 import { type TakeLimits, unzip } from "./unzip.js";
 
@@ -80,7 +81,7 @@ export async function fetchOrigin(
   { resolve, called }: FetchOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await mkdir(into, { recursive: true });
+  await makeFolder(into, 0o777);
   switch (origin.kind) {
     case "folder":
       return await copyTree(origin.path, into);
@@ -186,7 +187,7 @@ async function copyTree(from: string, into: string): Promise<void> {
   let bytes = 0;
   const visit = async (folder: string, target: string, depth: number): Promise<void> => {
     if (depth > 10) throw badRequest(`${folder} is more than 10 folders deep.`);
-    await mkdir(target, { recursive: true });
+    await makeFolder(target, 0o777);
     for (const entry of await readdir(folder, { withFileTypes: true })) {
       const full = path.join(folder, entry.name);
       if (entry.name === ".git" || entry.name === "node_modules") continue;

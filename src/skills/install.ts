@@ -1,6 +1,7 @@
-import { lstat, mkdir, readFile, rename, rm } from "node:fs/promises";
+import { lstat, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { RequestError } from "../errors.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { readOnly } from "../util/files/real-path.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { newId } from "../util/ids.js";
@@ -71,7 +72,7 @@ export async function createSkill(name: string, description: string, workspace: 
   if (!isSkillName(name)) throw badRequest(`"${name}" is not a valid skill name: use letters, digits, - _ and . only.`);
   const folder = path.join(workspace, "skills", name);
   if (await exists(folder)) throw taken(name);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder, 0o777);
   const summary = description.replace(/\s+/g, " ").trim() || `Say in one line when to use ${name}.`;
   const steps = "Write here, step by step, what is to be done, which tools to use and what a good result is.\n";
   await replaceFile(
@@ -129,7 +130,7 @@ async function putInPlace(
   const forms = (name: string) => [path.join(root, name), path.join(root, `${name}.md`)];
   for (const { name } of targets)
     if (!replace && (await Promise.all(forms(name).map(exists))).some(Boolean)) throw taken(name);
-  await mkdir(old, { recursive: true });
+  await makeFolder(old, 0o777);
   const undo: (() => Promise<void>)[] = [];
   try {
     for (const { name, from, to } of targets) {

@@ -1,9 +1,9 @@
 import { createWriteStream } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { messageOf, RequestError } from "../errors.js";
+import { makeFolder } from "../util/files/make-folder.js";
 
 /** Upper bounds of what is taken in from elsewhere. */
 export interface TakeLimits {
@@ -39,10 +39,10 @@ export async function unzip(file: string, folder: string, limits: TakeLimits): P
       if (isLink(entry.externalFileAttributes)) throw refused(file, `${entry.fileName} is a link`);
       if (entry.isEncrypted()) throw refused(file, "it is encrypted");
       if (entry.fileName.endsWith("/")) {
-        await mkdir(target, { recursive: true });
+        await makeFolder(target, 0o777);
         continue;
       }
-      await mkdir(path.dirname(target), { recursive: true });
+      await makeFolder(path.dirname(target), 0o777);
       const bounded = new Transform({
         transform(chunk: Buffer, _encoding, done) {
           try {

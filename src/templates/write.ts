@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { codeOf } from "../util/error-code.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { readOnly } from "../util/files/real-path.js";
 import { workspaceTemplates } from "./workspace.js";
 
@@ -14,8 +15,7 @@ export async function writeTemplates(
   workspace: string,
   options: { readonly overwrite: boolean },
 ): Promise<readonly string[]> {
-  for (const folder of ["memory", "skills/example"])
-    await mkdir(path.join(workspace, folder), { recursive: true, mode: 0o700 });
+  for (const folder of ["memory", "skills/example"]) await makeFolder(path.join(workspace, folder));
   const written: string[] = [];
   for (const [name, text] of Object.entries(workspaceTemplates)) {
     const file = path.join(workspace, name);

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
-import { mkdir, rename, rm, symlink } from "node:fs/promises";
+import { rename, rm, symlink } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
+import { makeFolder } from "../util/files/make-folder.js";
 import { syncPath } from "../util/files/sync-path.js";
 import { compareVersions, isVersion } from "./version-order.js";
 
@@ -63,7 +64,7 @@ function findForeign(home: string, program: string): string | undefined {
 export async function switchTo(home: string, version: string | undefined): Promise<void> {
   const folder = versionsFolder(home);
   const current = join(folder, "current");
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   if (version === undefined) await rm(current, { force: true });
   else {
     const next = join(folder, `.current-${randomBytes(6).toString("hex")}`);

@@ -1,6 +1,7 @@
-import { mkdir, open, readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { makeFolder } from "../util/files/make-folder.js";
 
 const entry = z.object({
   /** ISO 8601. */
@@ -35,7 +36,7 @@ export function historyFile(home: string): string {
 /** Adds one line. It is on the disk when this resolves. */
 export async function noteUpdate(home: string, line: UpdateEntry): Promise<void> {
   const file = historyFile(home);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file));
   const handle = await open(file, "a", 0o600);
   try {
     // What a crash has left of a line ends there.

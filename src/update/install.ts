@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../errors.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { syncPath } from "../util/files/sync-path.js";
 import { versionsFolder } from "./current.js";
 import { UpdateError } from "./error.js";
@@ -32,7 +33,7 @@ export async function removeUnfinished(home: string): Promise<void> {
 export async function stage(home: string, origin: Origin, signal: AbortSignal): Promise<Staged> {
   const folder = join(versionsFolder(home), `${unfinished}${randomBytes(6).toString("hex")}`);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     await installInto(folder, origin, signal);
     const { version } = packageFile.parse(
       JSON.parse(await readFile(join(folder, "node_modules", "maxclaw", "package.json"), "utf8")),

@@ -1,7 +1,8 @@
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
 import { codeOf } from "../util/error-code.js";
+import { makeFolder } from "../util/files/make-folder.js";
 import { readCurrent, switchTo, versionsFolder } from "./current.js";
 import { UpdateError } from "./error.js";
 import { type GatewayPort, restartAs } from "./health.js";
@@ -114,7 +115,7 @@ class Attempt {
   async #backUp(): Promise<string> {
     const { home, data, say, running } = this.#options;
     const folder = join(home, "backups");
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     const file = join(
       folder,
       `before-${this.#to}-from-${running}-${new Date().toISOString().replaceAll(/[:.]/g, "-")}.tar.gz`,

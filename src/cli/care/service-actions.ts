@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
-import { mkdir, readFile, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { thisAccount } from "../../service/account.js";
 import { ServiceError, type ServiceManager } from "../../service/manager.js";
 import { openManager, withRuntimeFolder } from "../../service/open-manager.js";
 import { createRunProgram, type RunProgram } from "../../service/programs.js";
 import { startLine } from "../../service/start-line.js";
+import { makeFolder } from "../../util/files/make-folder.js";
 import { type CommandContext, openContext } from "../context.js";
 import { CommandError, exitCodes } from "../exit.js";
 import { harmless, print, printJson, printNote } from "../text/output.js";
@@ -152,7 +153,7 @@ async function prepareHome(home: string, { scope }: ServiceManager): Promise<voi
     throw new CommandError(
       `There is no home ${home}. Say which one it is, e.g.: sudo MAXCLAW_HOME=/home/ada/.maxclaw maxclaw service install --system`,
     );
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  await makeFolder(home);
 }
 
 async function holderOf(home: string): Promise<number | undefined> {

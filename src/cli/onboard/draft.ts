@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { blankConfig } from "../../config/blank.js";
 import { type ConfigEdit, editConfig, readRaw } from "../../config/edit.js";
@@ -9,6 +9,7 @@ import { applied } from "../../config/settings/edits.js";
 import { inside } from "../../config/settings/hide.js";
 import { isObject, type JsonObject } from "../../config/substitute.js";
 import { codeOf } from "../../util/error-code.js";
+import { makeFolder } from "../../util/files/make-folder.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { existingConfig } from "../gateway/config-file.js";
 
@@ -83,7 +84,7 @@ export class Draft {
   }
 
   async #create(edits: readonly ConfigEdit[]): Promise<readonly string[]> {
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(this.path));
     const copy = existsSync(this.path) ? await keepCopy(this.path) : undefined;
     const text = `${JSON.stringify(applied(this.#written, edits), undefined, 2)}\n`;
     await replaceFile(this.path, text, { mode: 0o600 });

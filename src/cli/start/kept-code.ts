@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
-import { mkdir, open, rename, rm, statfs } from "node:fs/promises";
+import { open, rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Script } from "node:vm";
 import { crc32 } from "node:zlib";
+import { makeFolder } from "../../util/files/make-folder.js";
 import { codeFolder, isOnlyOurs, isSafeFolder } from "./code-folder.js";
 
 export interface CompiledScript {
@@ -61,7 +62,7 @@ export class KeptCode {
     const folder = codeFolder(this.#home);
     const made = join(folder, `.program-${randomBytes(6).toString("hex")}`);
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder);
       if (!isSafeFolder(this.#home) || !(await hasRoom(folder))) return;
       await using file = await open(made, "wx", 0o600);
       const parts: Buffer[] = [];

@@ -1,9 +1,10 @@
-import { mkdir, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { messageOf, RequestError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { type Alone, alreadyAlone } from "../../util/async/alone.js";
 import { InOrder } from "../../util/async/in-order.js";
+import { makeFolder } from "../../util/files/make-folder.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 import { createNotes, type NoteChange, type NoteOutcome, oneLine } from "../notes.js";
 import { readOwnFile } from "../own-file.js";
@@ -78,7 +79,7 @@ export class OwnerMemory {
       if (at === -1)
         throw new RequestError("MEMORY.md does not have this line any more.", { status: 404, code: "not_found" });
       const path = join(this.#workspace, name);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await makeFolder(dirname(path));
       const text = [...lines.slice(0, at), ...lines.slice(at + 1)].join("\n");
       await replaceFile(join(await realpath(dirname(path)), basename(path)), text);
       this.#onChanged();

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { journalFolder, listSegments } from "../../engine/embedded/journal/segment.js";
 import type { EmbeddedSource } from "../../engine/embedded/moving/source.js";
@@ -10,6 +9,7 @@ import { ConfigError } from "../../errors.js";
 import { systemKey } from "../../events/session-key.js";
 import { type Logger, silentLog } from "../../log.js";
 import { createSessionFiles, gatewayLogName, keyOfLog, logsIn, logsMarkPath } from "../../sessions/file-names.js";
+import { makeFolder } from "../../util/files/make-folder.js";
 import { lockFiles } from "../files.js";
 import { findShortLogs } from "../sessions/short-logs.js";
 import { forgetCluster, readClusterMark } from "./cluster-mark.js";
@@ -121,7 +121,7 @@ const ownKey = systemKey("local");
 const nothing: Moved = { sessions: 0, events: 0, messages: 0, replies: 0, deadLetters: 0, records: 0 };
 
 async function locked<T>({ home, workspace }: MoveOptions, work: () => Promise<T>): Promise<T> {
-  await mkdir(join(workspace, ".sessions"), { recursive: true, mode: 0o700 });
+  await makeFolder(join(workspace, ".sessions"));
   const locks = await lockFiles(home, workspace);
   try {
     return await work();

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { existsSync, renameSync } from "node:fs";
 import { basename, join } from "node:path";
 import { markName } from "../../engine/embedded/damage/journal-mark.js";
 import { journalFolder } from "../../engine/embedded/journal/segment.js";
@@ -10,6 +10,7 @@ import {
   logsMarkPath,
   sessionFileName,
 } from "../../sessions/file-names.js";
+import { makeFolderSync } from "../../util/files/make-folder.js";
 import { namesIn } from "../files.js";
 
 /** Lists and indexes beside the documents, which are made again from these. */
@@ -58,7 +59,7 @@ export function useUsualFolders(sessionsDir: string, keys: readonly string[]): v
 function moveInto(folder: string, paths: readonly string[]): readonly string[] {
   const there = paths.filter((path) => existsSync(path));
   if (there.length === 0) return [];
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder);
   for (const path of there) renameSync(path, join(folder, basename(path)));
   return [folder];
 }

@@ -1,9 +1,10 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
-import { mkdir, readFile, rename } from "node:fs/promises";
+import { readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { isMissing } from "../../util/error-code.js";
+import { makeFolder } from "../../util/files/make-folder.js";
 import { readOnly } from "../../util/files/real-path.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 
@@ -89,6 +90,6 @@ export async function setAside(path: string, now: Date, why: "broken" | "newer" 
 
 /** Replaces the document in one step. Not synced: it can be rebuilt from the session log at any time. */
 export async function writeDocument(path: string, document: object): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path), 0o777);
   await replaceFile(path, `${JSON.stringify(document, null, 2)}\n`, { sync: false, mode: 0o600 });
 }

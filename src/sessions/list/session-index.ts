@@ -1,7 +1,8 @@
-import { mkdir, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
+import { makeFolder } from "../../util/files/make-folder.js";
 import { appendOnly, openIfThere } from "../../util/files/real-path.js";
 import { headOf, lineText, parseLine } from "./index-file.js";
 import { loadIndex } from "./load-index.js";
@@ -72,7 +73,7 @@ export class SessionIndex implements AsyncDisposable {
 
   put(line: SessionLine): Promise<void> {
     return this.#inOrder.run(async () => {
-      await mkdir(this.#dir, { recursive: true });
+      await makeFolder(this.#dir, 0o777);
       const bytes = Buffer.from(lineText(line));
       const offset = await this.#append(bytes);
       const loaded = this.#loaded;

@@ -1,5 +1,6 @@
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolder } from "../../util/files/make-folder.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 
 /**
@@ -25,7 +26,7 @@ export function createStorageMark(dir: string, id: string | undefined): StorageM
   if (id === undefined)
     return { isCurrent: async () => (await read()) === undefined, set: remove, clear: async () => {} };
   const write = async (text: string): Promise<void> => {
-    await mkdir(dir, { recursive: true });
+    await makeFolder(dir, 0o777);
     await replaceFile(path, `${text}\n`, { sync: false, mode: 0o600 });
   };
   return {

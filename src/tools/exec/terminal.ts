@@ -3,6 +3,7 @@ import path from "node:path";
 import { isInside } from "../../policy/locations/paths.js";
 import type { Zones } from "../../policy/locations/zones.js";
 import { removeFolder } from "../../util/files/held-folder.js";
+import { makeFolder } from "../../util/files/make-folder.js";
 import type { ToolContext } from "../tool.js";
 import type { Limits } from "./limits.js";
 import { Quota, type QuotaLimits, type QuotaStart } from "./quota.js";
@@ -354,6 +355,6 @@ export async function removeTemp(folder: string): Promise<void> {
 }
 
 async function makeFolders({ hidden, shown, memory }: TempFolders): Promise<void> {
-  await mkdir(hidden, { recursive: true, mode: 0o700 });
+  await makeFolder(hidden);
   for (const folder of [shown, memory]) await mkdir(folder, { mode: 0o700 });
 }

@@ -1,25 +1,40 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isMissing } from "../error-code.js";
 
 /**
- * Makes a folder with all above it that are missing, for this account alone; one that is there stays as it is.
+ * Makes a folder with all above it that are missing; one that is there stays as it is. `mode`: who may use those that are made,
+ * by default this account alone.
  *
- * Where a file system is read-only, `mkdir` with `recursive` says that the folder does not exist (nodejs/node#47098). This says
- * what is so: EROFS.
+ * `mkdir` of Node with `recursive` says on a read-only file system that the folder does not exist (nodejs/node#47098), and goes
+ * round without an end where one can be neither made nor found, as in `/proc`. This says what is so.
  */
-export async function makeFolder(path: string): Promise<void> {
+export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await mkdir(path, { mode });
   } catch (error) {
-    if (!isMissing(error)) throw error;
-    await mkdir(firstMissing(path), { mode: 0o700 });
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    if (isFolder(path)) return;
+    const above = dirname(path);
+    if (!isMissing(error) || existsSync(above)) throw error;
+    await makeFolder(above, mode);
+    await makeFolder(path, mode);
   }
 }
 
-function firstMissing(path: string): string {
-  const above = dirname(path);
-  return above === path || existsSync(above) ? path : firstMissing(above);
+/** As {@link makeFolder}. */
+export function makeFolderSync(path: string, mode = 0o700): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if (isFolder(path)) return;
+    const above = dirname(path);
+    if (!isMissing(error) || existsSync(above)) throw error;
+    makeFolderSync(above, mode);
+    makeFolderSync(path, mode);
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { makeFolder } from "../../../src/util/files/make-folder.js";
+import { makeFolder, makeFolderSync } from "../../../src/util/files/make-folder.js";
 import { mountSmallDisk } from "../../support/engine/small-disk.js";
 import { withoutSmallDisk } from "../../support/worlds/needs.js";
 
@@ -16,6 +16,27 @@ test("a folder is made with all above it, for this account alone; what is there 
     await mkdir(join(root, "open"), { mode: 0o755 });
     await makeFolder(join(root, "open"));
     assert.equal((await stat(join(root, "open"))).mode & 0o777, 0o755);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+});
+
+test("where a folder can be neither made nor found, this is said at once", async (t) => {
+  if (process.platform !== "linux") return t.skip("needs /proc");
+  for (const path of ["/proc/nothing/like/this", "/proc/nothing"]) {
+    await assert.rejects(makeFolder(path), { code: "ENOENT" });
+    assert.throws(() => makeFolderSync(path), { code: "ENOENT" });
+  }
+  const root = await mkdtemp(join(tmpdir(), "maxclaw-folder-"));
+  try {
+    await writeFile(join(root, "file"), "");
+    for (const path of ["file", "file/deep", "file/deep/er"]) {
+      await assert.rejects(makeFolder(join(root, path)), /EEXIST|ENOTDIR/);
+      assert.throws(() => makeFolderSync(join(root, path)), /EEXIST|ENOTDIR/);
+    }
+    makeFolderSync(join(root, "a", "b", "c"));
+    makeFolderSync(join(root, "a", "b", "c"));
+    assert.equal((await stat(join(root, "a", "b"))).mode & 0o777, 0o700);
   } finally {
     await rm(root, { recursive: true, force: true });
   }

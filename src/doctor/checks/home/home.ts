@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
-import { access, mkdir, stat } from "node:fs/promises";
+import { access, stat } from "node:fs/promises";
+import { makeFolder } from "../../../util/files/make-folder.js";
 import { reasonOf } from "../../../util/files/system-fault.js";
 import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding, World } from "../../check.js";
@@ -33,7 +34,7 @@ async function folderFindings(
       ];
     const fix = {
       does: `mkdir ${folder}`,
-      apply: async () => void (await mkdir(folder, { recursive: true, mode: 0o700 })),
+      apply: async () => void (await makeFolder(folder)),
     };
     return [
       {

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { StoredEvent } from "../../../events/event.js";
 import { codeOf } from "../../../util/error-code.js";
+import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { droppedBefore } from "../../left-out.js";
 import { writeFully } from "../files.js";
 import { encodeLine } from "../journal/line.js";
@@ -187,7 +188,7 @@ function rewrite(
   sources: ReadonlyMap<number, LineSource>,
 ): { readonly keptIn: string | undefined; readonly size: number } {
   const draft = `${path}.mending`;
-  fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolderSync(dirname(path));
   const isThere = fs.existsSync(path);
   const from = isThere ? fs.openSync(path, "r") : undefined;
   const to = fs.openSync(draft, "w", 0o600);

@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import type { Logger } from "../../../log.js";
+import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { syncPath } from "../../../util/files/sync-path.js";
 import { applyLines, createSegment } from "../journal/load.js";
 import { journalFolder, listSegments, parseSegment } from "../journal/segment.js";
@@ -50,7 +51,7 @@ export async function takeOverFromLogs(options: TakeOverOptions): Promise<TakenO
   const records = found?.records ?? new LiveRecords();
   const taken = await completeFromLogs(records, loss, { logs: logs(), now });
   if (options.dryRun === true) return taken;
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder);
   const kept = segments.map(({ path }) => setAside(path));
   const tx = Math.max(marks.tx ?? 0, found?.tx ?? 0);
   await createSegment(folder, (segments.at(-1)?.number ?? 0) + 1, tx, records);

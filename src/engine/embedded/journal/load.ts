@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { EngineError } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
+import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { syncPath } from "../../../util/files/sync-path.js";
 import { assertWhole } from "../damage/continuity.js";
 import { readMarks } from "../damage/journal-mark.js";
@@ -55,7 +56,7 @@ export async function loadJournal(home: string, log: Logger, options: LoadOption
   const whole = (records: LiveRecords | undefined, tx: number): Promise<void> =>
     assertWhole({ home, records, tx, marks, logs, logPathOf }, Date.now());
   if (segments.length === 0) await whole(undefined, 0);
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder);
   if (segments.length === 0) segments.push(await createSegment(folder, 1, 0, new LiveRecords()));
   const { segment, content, checkpointEnd } = chooseSegment(segments, log);
   checkTail(segment.path, content);

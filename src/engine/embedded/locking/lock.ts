@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { EngineError } from "../../../errors.js";
 import type { Logger } from "../../../log.js";
 import { codeOf } from "../../../util/error-code.js";
+import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { toStartFailure } from "../start-failure.js";
 import { HeldLock } from "./held-lock.js";
 import { defaultLeaseMs, type Holding, holdingOf, watchLease } from "./holding.js";
@@ -53,7 +54,7 @@ interface Draft {
  */
 export async function acquireLock(path: string, log: Logger, options: LockOptions = {}): Promise<Lock> {
   try {
-    fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolderSync(dirname(path));
     const draft = await createDraft(path, options);
     try {
       return await acquire(path, draft, log);

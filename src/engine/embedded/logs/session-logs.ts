@@ -7,6 +7,7 @@ import type { EventDraft, StoredEvent } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
 import { deepFreeze } from "../../../util/deep-freeze.js";
 import { codeOf } from "../../../util/error-code.js";
+import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { syncPath } from "../../../util/files/sync-path.js";
 import { isNewId } from "../../../util/ids.js";
 import { type FoundEnd, findLogEnd, readTornTail } from "../damage/log-end.js";
@@ -355,7 +356,7 @@ export class SessionLogs {
       return fs.openSync(path, "a", 0o600);
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
-      fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      makeFolderSync(dirname(path));
       this.#unsyncedFolders.add(dirname(dirname(path)));
       return fs.openSync(path, "a", 0o600);
     }
@@ -389,12 +390,10 @@ export class SessionLogs {
 }
 
 async function syncFile(path: string): Promise<void> {
-  const file = await open(path, "r").catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw new EngineError(`The session log ${path} could not be opened for syncing: ${messageOf(error)}`, {
-      kind: "persistence",
-      cause: error,
-    });
+  const file = await open(path, "r").catch((cause: unknown) => {
+    if (codeOf(cause) === "ENOENT") return undefined;
+    const text = `The session log ${path} could not be opened for syncing: ${messageOf(cause)}`;
+    throw new EngineError(text, { kind: "persistence", cause });
   });
   await file?.datasync().finally(() => file.close());
 }

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import { open } from "node:fs/promises";
 import type { StoredEvent } from "../../../events/event.js";
 import { isMissing } from "../../../util/error-code.js";
+import { makeFolderSync } from "../../../util/files/make-folder.js";
 import type { EngineTarget, MovedSession, MovedState, SeenHash } from "../../moving.js";
 import { claimHomeFormat, raiseHomeFormat, thinnedFormat } from "../home-format.js";
 import { encodeLine } from "../journal/line.js";
@@ -81,7 +82,7 @@ export class EmbeddedTarget implements EngineTarget {
     const { home } = this.#options;
     const folder = journalFolder(home);
     fs.rmSync(folder, { recursive: true, force: true });
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(folder);
     const records = new LiveRecords();
     const operations = [...operationsOf(state), ...this.#tombstones, ...(await sealed(folder, seen))];
     for (const operation of operations) records.apply(operation, { isDurable: true, bytes: 0, position: 0 });

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { crc32 } from "node:zlib";
+import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { syncPath } from "../../../util/files/sync-path.js";
 import { hashBytes } from "../../seen-hash.js";
 import { Filter } from "./filter.js";
@@ -41,7 +42,7 @@ export class SealedWriter {
     this.#name = sealedName(number);
     this.#filter = Filter.for(most);
     this.#firsts = new Float64Array(blocksFor(most));
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(folder);
     this.#fd = fs.openSync(this.#unfinished, "w", 0o600);
   }
 

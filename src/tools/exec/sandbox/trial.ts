@@ -6,6 +6,7 @@ import { messageOf } from "../../../errors.js";
 import { isInside } from "../../../policy/locations/paths.js";
 import type { Zones } from "../../../policy/locations/zones.js";
 import { linked } from "../../../util/async/linked.js";
+import { makeFolder } from "../../../util/files/make-folder.js";
 import type { Limits } from "../limits.js";
 import { startRun } from "../run.js";
 import { firstEnvironment } from "../shell.js";
@@ -64,7 +65,7 @@ export async function tryConfinement(
     const hiddenTemp = path.join(root, "temp");
     const temp = { hidden: hiddenTemp, shown: path.join(hiddenTemp, "tmp"), memory: path.join(hiddenTemp, "shm") };
     const secret = path.join(root, "secret");
-    for (const one of [folder, temp.shown, temp.memory]) await mkdir(one, { recursive: true });
+    for (const one of [folder, temp.shown, temp.memory]) await makeFolder(one, 0o777);
     const shown = path.join(workspace, "shown");
     await writeFile(shown, "seen");
     const shownFolder = path.join(workspace, "folder");

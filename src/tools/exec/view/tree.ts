@@ -1,7 +1,8 @@
 import { constants, type Stats } from "node:fs";
-import { link, lstat, mkdir, open, rename, rm, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
+import { link, lstat, open, rename, rm, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { isGone } from "../../../util/error-code.js";
+import { makeFolder } from "../../../util/files/make-folder.js";
 import { newId } from "../../../util/ids.js";
 import type { Survey, SurveyedFile } from "./survey.js";
 
@@ -43,7 +44,7 @@ export class ViewTree {
     const links = new Map(survey.links.map(({ path: full, target }) => [nameOf(full), target]));
     const files = new Map(survey.files.map((file) => [nameOf(file.path), file]));
     await this.#removeOthers(new Set(folders), links, files);
-    await mkdir(this.root, { recursive: true, mode: 0o700 });
+    await makeFolder(this.root);
     for (const folder of folders) if (!this.#parts.has(folder)) await this.#makeFolder(folder);
     for (const [name, target] of links) if (!this.#parts.has(name)) await this.#makeLink(name, target);
     const leftOut: string[] = [];
@@ -88,7 +89,7 @@ export class ViewTree {
   }
 
   async #makeFolder(name: string): Promise<void> {
-    await mkdir(path.join(this.root, name), { recursive: true, mode: 0o755 });
+    await makeFolder(path.join(this.root, name), 0o755);
     this.#parts.set(name, { kind: "folder" });
   }
 

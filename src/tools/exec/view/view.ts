@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, realpath, symlink } from "node:fs/promises";
+import { lstat, readdir, realpath, symlink } from "node:fs/promises";
 import path from "node:path";
 import { isInside } from "../../../policy/locations/paths.js";
 import {
@@ -8,6 +8,7 @@ import {
   receivedFiles,
   type Zones,
 } from "../../../policy/locations/zones.js";
+import { makeFolder } from "../../../util/files/make-folder.js";
 import type { Survey, Surveyor } from "./survey.js";
 
 const maxEntries = 20_000;
@@ -103,7 +104,7 @@ export async function viewOf(
 
 /** The session's own folder as it truly is. Undefined when somebody has put a link in its place. */
 export async function makeOwnFolder(folder: string, zones: Pick<Zones, "zoneOf">): Promise<string | undefined> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   const real = await realpath(folder);
   return zones.zoneOf(real, folder) === "own" ? real : undefined;
 }

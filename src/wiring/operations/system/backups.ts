@@ -1,10 +1,11 @@
 import { constants } from "node:fs";
-import { mkdir, open, readdir, stat } from "node:fs/promises";
+import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BackupView } from "../../../api/system-api.js";
 import type { HeldFiles } from "../../../engine/held-files.js";
 import { EngineError, messageOf, RequestError } from "../../../errors.js";
 import { linked } from "../../../util/async/linked.js";
+import { makeFolder } from "../../../util/files/make-folder.js";
 import type { OpenedFile } from "../../../util/files/opened-file.js";
 import { cutText } from "../../../util/text/cut-text.js";
 
@@ -73,7 +74,7 @@ export class Backups {
       import("../../../config/document/config-of-backup.js"),
       import("../../../offline/last-backup.js"),
     ]);
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#folder);
     const name = await this.#freeName(last.backupNameAt(new Date()));
     const file = join(this.#folder, name);
     const { config, placeholders } = await configOfBackup(configPath(), false);
