@@ -9,9 +9,7 @@ import { PackageError } from "./error.js";
  */
 export async function installLocked(folder: string): Promise<void> {
   try {
-    await runNpm(["ci", "--prefix", folder, "--omit=dev", "--include=optional", "--install-strategy=hoisted"], {
-      cwd: folder,
-    });
+    await runNpm(["ci", "--omit=dev", "--include=optional", "--install-strategy=hoisted"], { folder });
   } catch (error) {
     if (!(error instanceof NpmError)) throw error;
     throw new PackageError(`${error.happened} Nothing was changed. ${error.todo}`.trim(), { cause: error });

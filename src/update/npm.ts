@@ -15,7 +15,7 @@ export async function newestVersion(signal: AbortSignal): Promise<string> {
   const cache = await mkdtemp(join(tmpdir(), "maxclaw-look-"));
   const asked = ["view", `${name}@latest`, "version", "--cache", cache, "--prefer-online"];
   // Not in the current folder: its .npmrc would say which registry is asked, and what it is sent.
-  const said = await run(asked, { limitMs: lookLimitMs, signal, cwd: cache }).finally(() =>
+  const said = await run(asked, { limitMs: lookLimitMs, signal, folder: cache }).finally(() =>
     rm(cache, { recursive: true, force: true }),
   );
   const version = said.trim();
@@ -37,7 +37,7 @@ export type Origin = { readonly version: string } | { readonly file: string };
 export async function installInto(folder: string, origin: Origin, signal: AbortSignal): Promise<void> {
   const wanted = "file" in origin ? origin.file : `${name}@${origin.version}`;
   const how = ["--omit=dev", "--engine-strict", "--install-strategy=hoisted", "--no-save", "--prefer-online"];
-  await run(["install", "--prefix", folder, ...how, wanted], { signal, cwd: folder });
+  await run(["install", ...how, wanted], { signal, folder });
   await assertHashes(folder);
 }
 

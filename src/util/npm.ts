@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Fault } from "../errors.js";
@@ -23,8 +23,8 @@ export interface NpmOptions {
   /** Default 15 minutes. */
   readonly limitMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** Default: the folder of this process. */
-  readonly cwd?: string;
+  /** Whose packages it is about. Default: the folder of this process. */
+  readonly folder?: string;
 }
 
 const longestMs = 15 * 60_000;
@@ -47,14 +47,17 @@ const patience = { "fetch-retry-mintimeout": 500, "fetch-retry-maxtimeout": 5000
  * @throws {NpmError} in words; or the signal's reason
  */
 export async function runNpm(args: readonly string[], options: NpmOptions = {}): Promise<string> {
-  const { limitMs = longestMs, signal, cwd } = options;
-  const folder = dirname(process.execPath);
-  const beside = join(folder, "npm");
+  const { limitMs = longestMs, signal } = options;
+  const nodeFolder = dirname(process.execPath);
+  const beside = join(nodeFolder, "npm");
+  // By another name than its own, npm takes a folder for a package that is to be installed into it.
+  const folder = options.folder === undefined ? undefined : await realpath(options.folder);
   const env = programEnvironment();
   // The npm that belongs to this Node, also where the PATH of a service does not have it; and npm looks for a Node there.
-  const searched = env.PATH ? `${folder}${delimiter}${env.PATH}` : folder;
-  const child = spawn(existsSync(beside) ? beside : "npm", [...args, ...always, ...(await patienceOf(env))], {
-    ...(cwd === undefined ? {} : { cwd }),
+  const searched = env.PATH ? `${nodeFolder}${delimiter}${env.PATH}` : nodeFolder;
+  const where = folder === undefined ? [] : ["--prefix", folder];
+  const child = spawn(existsSync(beside) ? beside : "npm", [...args, ...where, ...always, ...(await patienceOf(env))], {
+    ...(folder === undefined ? {} : { cwd: folder }),
     env: { ...env, PATH: searched },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: limitMs,
@@ -146,6 +149,8 @@ function failure(said: string, code: number | string): NpmError {
     );
   if (/^(?:E401|E403)$/.test(named))
     return new NpmError(`The package registry does not let us in${byName}.`, `To find out why, ${whichRegistry}`);
+  if (/Invalid URL|Only HTTP\(S\)|unsupported URL protocol/i.test(said))
+    return new NpmError("The address of the package registry is not a web address.", `Correct it: ${whichRegistry}`);
   if (offline.test(named) || /premature close|socket hang up|network|ERR_STREAM|aborted/i.test(said))
     return new NpmError(
       `The package registry could not be reached${byName}.`,
@@ -154,6 +159,10 @@ function failure(said: string, code: number | string): NpmError {
   const last = said
     .split("\n")
     .map((line) => line.replace(/^npm (?:error|warn|ERR!) ?/, "").trim())
+    .join("\n")
+    // What follows is npm's help.
+    .replace(/\n[^\n]*\n+Usage:\n.*/s, "")
+    .split("\n")
     .filter((line) => !aside.test(line))
     .slice(-3);
   return new NpmError(`npm ended with ${code}. It says: ${last.join(" ") || "nothing"}`, "");

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { lockFor, readLock } from "../../../src/packages/lock.js";
 import { makePdf } from "../../support/documents.js";
-import { until } from "../../support/engine/engine-kit.js";
+import { tempFolder, until } from "../../support/engine/engine-kit.js";
 import { mountSmallDisk } from "../../support/engine/small-disk.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { articlePage, startSite } from "../../support/fakes/web-site.js";
@@ -94,6 +94,7 @@ describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
     await failing(/The package registry could not be reached/);
     installed.registry.fault = "none";
     await failing(/The package registry could not be reached/, { npm_config_registry: "http://127.0.0.1:9/" });
+    await failing(/registry is not a web address/, { npm_config_registry: "nowhere" });
   });
 
   it("changes nothing when the disk is full, or when the home cannot be written", {
@@ -118,6 +119,15 @@ describe("maxclaw add, in the installed package", { timeout: 240_000 }, () => {
     execFileSync("mount", ["-o", "remount,rw,size=200m", disk.folder]);
     const added = await maxclaw(["add", "browser"], { MAXCLAW_HOME: disk.folder });
     assert.deepEqual([added.code, added.stdout], [0, "browser is installed.\n"], added.stderr);
+  });
+
+  it("installs into a home that a link leads to", async (t) => {
+    const folder = tempFolder(t);
+    await mkdir(join(folder, "real"), { mode: 0o700 });
+    await symlink(join(folder, "real"), join(folder, "link"));
+    const added = await maxclaw(["add", "pdf"], { MAXCLAW_HOME: join(folder, "link") });
+    assert.deepEqual([added.code, added.stdout], [0, "pdf is installed.\n"], added.stderr);
+    assert.deepEqual(await readdir(join(folder, "real", "packages")), await readdir(join(folder, "link", "packages")));
   });
 
   it("installs the exact version, which the status names and the gateway finds, and removes it again", async () => {
