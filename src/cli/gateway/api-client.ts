@@ -39,7 +39,8 @@ export class RequestRefused extends CommandError {
   }
 }
 
-const usualTokenHint = "Set gateway.token in the config, or MAXCLAW_TOKEN, to the gateway's token.";
+const usualTokenHint =
+  "If gateway.token was changed since the gateway started, restart it. Else set gateway.token in the config, or MAXCLAW_TOKEN, to the gateway's token.";
 
 interface ApiClientOptions {
   /** The gateway's process, where it is one of this machine. */

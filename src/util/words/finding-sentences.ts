@@ -9,6 +9,7 @@ export const findingSentences = {
   no_answer: "no answer within {seconds} s",
   correct_checked: "Correct it: maxclaw config check",
   restart_gateway: "Restart the gateway",
+  correct_and_restart: "Correct the config first, then restart the gateway",
   one_day: "1 day",
   days: "{n} days",
   one_model: "1 model",

@@ -10,6 +10,7 @@ export const findingsInChinese: Readonly<Record<FindingCode, string>> = {
   no_answer: "{seconds} 秒内没有回应",
   correct_checked: "请改正：maxclaw config check",
   restart_gateway: "请重新启动网关",
+  correct_and_restart: "请先改正配置，再重新启动网关",
   one_day: "1 天",
   days: "{n} 天",
   one_model: "1 个模型",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../support/engine/engine-kit.js";
@@ -69,10 +69,37 @@ test("what a broken config does is told to who checks it while a gateway runs, a
   assert.match(stderr, /The running gateway goes on with the config that it had/);
   const asked = await runMaxclaw(["sessions", "list"], home);
   assert.match(asked.stderr, /config\.json cannot be read, line 1.* MAXCLAW_TOKEN/);
+  const goesOn = /The running gateway goes on with the config that it had/;
+  for (const text of [JSON.stringify({ gateway: { token }, log: { level: "loud" } }), undefined]) {
+    if (text === undefined) rmSync(join(home, "config.json"));
+    else writeFileSync(join(home, "config.json"), text);
+    await until(`the gateway has seen ${text}`, async () =>
+      goesOn.test((await runMaxclaw(["config", "check"], home)).stderr),
+    );
+  }
+  writeFileSync(join(home, "config.json"), good);
+  await until("the file counts again", async () => {
+    const { code: now, stderr: said } = await runMaxclaw(["config", "check"], home);
+    return now === 0 && said === "";
+  });
+  writeFileSync(join(home, "config.json"), broken);
   await daemon.end("SIGTERM");
   const alone = await runMaxclaw(["config", "check"], home);
   assert.equal(alone.stderr, "");
   assert.match(alone.stdout, /a gateway that starts has all channels off/);
+});
+
+test("a token that is new in the file is told as due, and who is refused reads of a restart", async () => {
+  const home = await homeWith('{ "gateway": { "port": 0, "token": "the-first-token-of-all" } }');
+  await using daemon = await startDaemon({ home });
+  const set = await runMaxclaw(["config", "set", "gateway.token", "another-token-than-that"], home);
+  assert.deepEqual([set.code, set.stderr], [0, "Restart the gateway for gateway.token to take effect.\n"]);
+  const level = await runMaxclaw(["config", "set", "log.level", "debug"], home);
+  assert.equal(level.code, 0);
+  assert.match(level.stderr, /does not say whether it uses it\. .*token.*restart it/);
+  const asked = await runMaxclaw(["sessions", "list"], home);
+  assert.match(asked.stderr, /If gateway\.token was changed since the gateway started, restart it\./);
+  await daemon.end("SIGTERM");
 });
 
 test("the backup of another home in the current folder does not count", async () => {

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { until } from "../../support/engine/engine-kit.js";
 import { startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
 import { openCli } from "../../support/worlds/cli.js";
@@ -83,6 +84,14 @@ describe("maxclaw doctor", () => {
     assert.match(
       text,
       /^warn {2}gateway {6}The gateway does not have yet what the config file says about events\.snapshotTtlSeconds\n +To do: Restart the gateway$/m,
+    );
+    // What was set before is still due, and a restart now would do without what is wrong.
+    const wrong = { ...config, events: { snapshotTtlSeconds: 7 }, log: { level: "loud" } };
+    writeFileSync(path, JSON.stringify(wrong));
+    await until("doctor says what comes first", async () =>
+      /about events\.snapshotTtlSeconds\n +To do: Correct the config first, then restart the gateway$/m.test(
+        (await cli.run(["doctor", "--offline"])).stdout,
+      ),
     );
     gateway.child.kill("SIGTERM");
     assert.equal((await gateway.result).code, 0);

@@ -97,7 +97,10 @@ describe("following an answer", () => {
     ]);
     await assert.rejects(follow(fake.address), (error: unknown) => {
       assert.ok(error instanceof CommandError);
-      assert.match(error.message, /^The token is wrong\. Set gateway\.token/);
+      assert.match(
+        error.message,
+        /^The token is wrong\. If gateway\.token was changed .*restart it\. Else set gateway\.token/,
+      );
       return true;
     });
     await assert.rejects(follow(fake.address), /HTTP 502/);

@@ -110,13 +110,12 @@ async function checkConfig(flags: Flags): Promise<void> {
   const { unusableModels } = await import("../../../providers/catalogue/find-model.js");
   const problems = [...loaded.problems, ...unusableModels(loaded.config)];
   for (const problem of problems) print(harmless(problem));
-  if (loaded.unparsable !== undefined && flags.config === undefined) {
-    const { hasEarlierConfig } = await import("../../gateway/config-effect.js");
-    if (await hasEarlierConfig(context)) printNote("The running gateway goes on with the config that it had.");
-  }
   if (problems.length > 0) process.exitCode = loaded.unparsable === undefined ? exitCodes.failure : exitCodes.config;
   else
     print(`${loaded.path ?? "No config file: the defaults"}${loaded.path === undefined ? " count." : " is in order."}`);
+  if (flags.config !== undefined) return;
+  const { hasEarlierConfig } = await import("../../gateway/config-effect.js");
+  if (await hasEarlierConfig(context)) printNote("The running gateway goes on with the config that it had.");
 }
 
 /** What is wrong with a key or a value was typed wrongly; with the file nothing is. */

@@ -4,7 +4,7 @@ import type { Check, Finding } from "../../check.js";
 /** The gateway that runs: how it is, and whether it has the program and the config that are here. */
 export const gatewayCheck: Check = {
   name: "gateway",
-  async run({ gateway, version }) {
+  async run({ gateway, version, loaded }) {
     if (gateway.state === "none")
       return [
         {
@@ -15,19 +15,21 @@ export const gatewayCheck: Check = {
       ];
     if (gateway.state === "silent")
       return [{ level: "fail", found: gateway.why, todo: findingSentence("silent_todo") }];
+    // A start would do without what is wrong; the gateway that runs may still have it from before.
+    const todo = findingSentence(loaded.problems.length === 0 ? "restart_gateway" : "correct_and_restart");
     const found: Finding[] = gateway.problems.map((problem) => ({ level: "warn", found: problem }));
     if (gateway.version !== version)
       found.push({
         level: "warn",
         found: findingSentence("other_version", { running: gateway.version, version }),
-        todo: findingSentence("restart_gateway"),
+        todo,
       });
     const { pending } = gateway;
     if (pending !== undefined && pending.length > 0)
       found.push({
         level: "warn",
         found: findingSentence("pending", { keys: pending.join(", ") }),
-        todo: findingSentence("restart_gateway"),
+        todo,
       });
     if (found.length > 0) return found;
     return [
