@@ -7,7 +7,7 @@ import { accountMeant } from "./faults/account-name.js";
 import { describe, expectation, titled } from "./faults/wording.js";
 import { absentChannels, configSchema, configSchemaWith, silentKeys } from "./schema.js";
 import { configKeys, keysAt } from "./shape.js";
-import { isObject, type JsonObject } from "./substitute.js";
+import { isObject, type JsonObject, UndefinedVariable } from "./substitute.js";
 
 /** A part of the config that does not run, because it is written wrongly. */
 export interface OffSection {
@@ -101,11 +101,14 @@ const effects: Readonly<Record<string, "files_used" | "not_started">> = {
 function mendValue(root: unknown, issue: z.core.$ZodIssue, problems: string[], off: OffSection[]): void {
   const key = issue.path.join(".");
   const found = at(root, issue.path);
-  const finding = problemSentence("expected", {
-    key,
-    wanted: expectation(issue),
-    found: `${describe(found, key)}${meant(issue, found)}`,
-  });
+  const finding =
+    found instanceof UndefinedVariable
+      ? problemSentence("no_variable", { key, names: found.names.map((name) => `\${${name}}`).join(" and ") })
+      : problemSentence("expected", {
+          key,
+          wanted: expectation(issue),
+          found: `${describe(found, key)}${meant(issue, found)}`,
+        });
   const section = switchable(issue.path);
   if (section !== undefined) {
     const value = at(root, section);

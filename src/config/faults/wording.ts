@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import { plain } from "../../util/text/suggest.js";
-import { UndefinedVariable } from "../substitute.js";
 
 const kinds: Readonly<Record<string, string>> = {
   string: "a text",
@@ -31,10 +30,6 @@ export function expectation(issue: z.core.$ZodIssue): string {
 /** What is there, by kind: the value of a text may be a secret in the wrong place. */
 export function describe(value: unknown, key: string): string {
   if (value === undefined) return "nothing";
-  if (value instanceof UndefinedVariable) {
-    const names = value.names.map((name) => `\${${name}}`).join(" and ");
-    return `${names}, which neither the environment nor secrets.json defines`;
-  }
   if (typeof value === "number" && !isSecretKey(key)) return String(value);
   if (typeof value === "string") return value === "" ? "an empty text" : "a text";
   if (Array.isArray(value)) return "a list";

@@ -17,6 +17,7 @@ export const problemSentences = {
   unknown_ignored: 'unknown key "{key}" is ignored',
   unknown_key: 'unknown key "{key}"',
   expected: "{key}: expected {wanted}, got {found}",
+  no_variable: "{key} uses {names}, but no such variable is in the environment or in secrets.json",
   no_channel: "channels.{name} is configured, but maxclaw has no {title} channel yet",
   no_platform:
     "channels.{name} is not used: it is not a platform, and a further account is named after its platform, as in slack-acme",

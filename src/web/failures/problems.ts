@@ -17,6 +17,7 @@ export const problemsInChinese: Readonly<Record<ProblemCode, string>> = {
   unknown_ignored: "未知的键“{key}”被忽略",
   unknown_key: "未知的键“{key}”",
   expected: "{key}：应为 {wanted}，实际为 {found}",
+  no_variable: "{key} 使用了 {names}，但环境变量和 secrets.json 中都没有它",
   no_channel: "已配置 channels.{name}，但 maxclaw 还没有 {title} 渠道",
   no_platform: "channels.{name} 未被使用：它不是平台；另一个账号要以其平台开头命名，例如 slack-acme",
   account_name: "channels.{name} 未被使用：另一个账号要以其平台开头命名。请改名为 {near}",
