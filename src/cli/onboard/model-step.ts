@@ -1,3 +1,5 @@
+import type { ConfigEdit } from "../../config/edit.js";
+import { whyNoModel } from "../../providers/catalogue/find-model.js";
 import { usage } from "./flags.js";
 import type { Choice, Prompts } from "./prompts.js";
 import { isLocal, withProvider } from "./providers.js";
@@ -11,7 +13,7 @@ const mostNamed = 8;
  * Which model answers: one of the provider that was chosen. `name` is undefined while none was, and only a model that was named
  * counts then; `models` is undefined where the provider could not be asked. Resolves with what is set up, for people.
  *
- * @throws {CommandError} the model in the config is another provider's, and nobody can be asked for another one
+ * @throws {CommandError} the model in the config is another provider's, or the one that was named cannot be called, and nobody can be asked
  */
 export async function setUpModel(
   setup: Setup,
@@ -22,6 +24,7 @@ export async function setUpModel(
   if (name === undefined) {
     if (flags.model === undefined) return undefined;
     draft.set(path, flags.model);
+    await assertCallable(setup);
     return `the model ${flags.model}`;
   }
   const model = flags.model ?? (await chosenModel(setup, name, models));
@@ -31,8 +34,34 @@ export async function setUpModel(
     if (models !== undefined && models.length > 0 && !models.includes(plain) && !models.includes(model))
       report(setup, `${name} does not list the model ${plain}. Try it: maxclaw doctor --model`, "warn");
   }
+  if (flags.model !== undefined) await assertCallable(setup);
   const label = textAt(setup, path);
   return label?.startsWith(`${name}/`) === true ? `${name} with the model ${label}` : name;
+}
+
+/** A model that was named has to have a provider. With --offline, variables may be set later. @throws {CommandError} */
+async function assertCallable(setup: Setup): Promise<void> {
+  const { draft, flags, prompts } = setup;
+  const { config, off } = await draft.preview(flags.offline === true ? asIfSet(draft.get(["providers"])) : []);
+  const refusal = whyNoModel(config);
+  if (refusal === undefined) return;
+  const label = textAt(setup, path) ?? "";
+  const fault = off.find(({ section }) => label.startsWith(`${section.slice("providers.".length)}/`));
+  const reason = fault === undefined ? refusal : `The model ${label} cannot answer: ${fault.reason}.`;
+  if (prompts !== undefined) return report(setup, reason, "warn");
+  const provider =
+    flags.provider === undefined ? " Name its provider with --provider, and the key with --key-env." : "";
+  const anyway = fault === undefined ? provider : " With --offline it is written all the same.";
+  throw usage(`${reason} Nothing was written.${anyway}`);
+}
+
+/** Keys that are variables, as if each had a value. */
+function asIfSet(providers: unknown): readonly ConfigEdit[] {
+  return Object.entries(Object(providers)).flatMap(([name, settings]) => {
+    const { apiKey } = Object(settings);
+    const isVariable = typeof apiKey === "string" && apiKey.includes("${");
+    return isVariable ? [{ path: ["providers", name, "apiKey"], value: "set later" }] : [];
+  });
 }
 
 /** Undefined: what the config has stays. */

@@ -1,4 +1,7 @@
 import { z } from "zod";
+import type { Config } from "../../config/schema.js";
+import { whyNoModel } from "../../providers/catalogue/find-model.js";
+import { hasUsableProvider } from "../../providers/catalogue/presets.js";
 import { writeTemplates } from "../../templates/write.js";
 import { openContext } from "../context.js";
 import { CommandError } from "../exit.js";
@@ -102,11 +105,14 @@ export class Onboarding {
         "There is no terminal, so nothing was asked. What can be said by flags: --provider, --key-env or --key-stdin, --model, --channel, --token-env or --token-stdin, --owner, --service. See: maxclaw onboard --help",
       );
     const context = await openContext();
+    const lack = whatModelLacks(context.loaded.config);
+    if (lack !== undefined) printNote(`No model can answer yet${lack}`);
     const effect = await describeEffect(context, draft.path, this.#keys).catch(() => undefined);
     if (effect !== undefined) printNote(effect);
+    const first = lack === undefined ? "" : "a model, as above; then ";
     if (effect !== undefined || isStarted)
-      print("Next: maxclaw agent to talk right here, or open the page: maxclaw status");
-    else print("Next: maxclaw gateway, or maxclaw agent to talk right here");
+      print(`Next: ${first}maxclaw agent to talk right here, or open the page: maxclaw status`);
+    else print(`Next: ${first}maxclaw gateway, or maxclaw agent to talk right here`);
   }
 
   #whatWasKept(): string {
@@ -119,6 +125,14 @@ export class Onboarding {
 async function openPrompts(signal: AbortSignal): Promise<Prompts> {
   const { Prompts: Questions } = await import("./prompts.js");
   return new Questions(signal);
+}
+
+/** The rest of a sentence, and what to do; undefined where a model can answer. */
+function whatModelLacks(config: Config): string | undefined {
+  const reason = whyNoModel(config);
+  const isEmpty = !hasUsableProvider(config.providers) && config.agents.defaults.model === undefined;
+  if (reason === undefined || !isEmpty) return reason === undefined ? undefined : `. ${reason}`;
+  return ": the offline stand-in does, which only explains itself, or Ollama if it runs on this machine. To set one up: maxclaw onboard in a terminal, or e.g. maxclaw onboard --yes --provider openai --key-env OPENAI_API_KEY --model gpt-5.2";
 }
 
 function isAnswered({ provider, model, channel, service }: OnboardFlags): boolean {

@@ -57,6 +57,16 @@ export function unusableModels({ providers, agents: { defaults } }: NamedModels)
   return labels.flatMap((label) => refusalOf(() => findModel(label, usable, providers)));
 }
 
+/** Why no model can answer, as one sentence; undefined where the config's own can. Its fallbacks do not count. */
+export function whyNoModel({
+  providers,
+  agents: { defaults },
+}: Parameters<typeof unusableModels>[0]): string | undefined {
+  const usable = usableProviders({ providers });
+  const label = defaults.model?.trim();
+  return refusalOf(() => (label ? findModel(label, usable, providers) : firstLabel(usable)))[0];
+}
+
 /** Why it cannot be chosen, as one sentence; empty where it can. */
 export function refusalOf(choose: () => unknown): readonly string[] {
   try {

@@ -127,9 +127,10 @@ describe("onboard", () => {
 
   it("asks nothing without a terminal, and needs no provider", async () => {
     await using cli = await openCli();
-    const { code, stdout } = await cli.run(["onboard"]);
+    const { code, stdout, stderr } = await cli.run(["onboard"]);
     assert.equal(code, 0);
-    assert.match(stdout, /Next: maxclaw gateway/);
+    assert.match(stderr, /^No model can answer yet: the offline stand-in does.*--provider openai --key-env .*--model/m);
+    assert.match(stdout, /^Next: a model, as above; then maxclaw gateway/m);
     const { providers } = JSON.parse(await readFile(join(cli.home, "config.json"), "utf8"));
     assert.deepEqual(new Set(Object.values(providers).map((each) => JSON.stringify(each))), new Set(['{"apiKey":""}']));
     assert.doesNotMatch(stdout, /Problem/);

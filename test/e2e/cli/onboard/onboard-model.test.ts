@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -85,6 +86,29 @@ describe("onboard with a provider that the model in the config is not of", () =>
     assert.deepEqual([again.code, again.stderr], [0, ""]);
     assert.equal(await modelIn(cli), "groq/mine");
     assert.match(again.stdout, /^groq was not tested \(--offline\)\.$/m);
+  });
+
+  it("refuses a model that cannot be called, and writes nothing", async () => {
+    await using cli = await openCli();
+    const stranger = await cli.run(["onboard", "--yes", "--model", "foo/bar"]);
+    assert.equal(stranger.code, 2);
+    assert.match(
+      stranger.stderr,
+      /^maxclaw: The model foo\/bar needs a provider, .*Nothing was written\. .*--provider/m,
+    );
+    const keyless = ["onboard", "--yes", "--provider", "openai", "--model", "gpt-5.2"];
+    const { code, stderr } = await cli.run(keyless);
+    assert.equal(code, 2);
+    assert.match(
+      stderr,
+      /^maxclaw: The model openai\/gpt-5\.2 cannot answer: .*OPENAI_API_KEY.*Nothing was written\./m,
+    );
+    assert.equal(existsSync(file(cli)), false);
+    // The variable may be set where the gateway runs.
+    const later = await cli.run([...keyless, "--offline"]);
+    assert.equal(later.code, 0);
+    assert.match(later.stderr, /^No model can answer yet\. The model openai\/gpt-5\.2 needs/m);
+    assert.equal(await modelIn(cli), "openai/gpt-5.2");
   });
 
   it("says in a terminal that the model stays another one's", { skip: withoutProgram("script") }, async () => {
