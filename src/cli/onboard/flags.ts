@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { problemOfKey } from "../../config/settings/typed-key.js";
 import { isOffered, offeredChannels, personOf, platformIn } from "../../onboarding/set-up.js";
 import { CommandError, exitCodes } from "../exit.js";
 
@@ -78,6 +79,8 @@ export async function readSecrets(flags: OnboardFlags): Promise<GivenSecrets> {
     return line;
   };
   const key = await of(flags.apiKey, flags.keyEnv, flags.keyStdin, "--key-stdin");
+  const problem = problemOfKey(key ?? "");
+  if (problem !== undefined) throw usage(`${problem}.`);
   return { key, token: await of(flags.token, flags.tokenEnv, flags.tokenStdin, "--token-stdin") };
 }
 

@@ -1,3 +1,4 @@
+import { problemOfKey } from "../../config/settings/typed-key.js";
 import { type ProviderTrial, tryProvider } from "../../onboarding/try-provider.js";
 import { misplacedKey } from "../../providers/catalogue/presets.js";
 import { CommandError } from "../exit.js";
@@ -94,7 +95,7 @@ async function askKey({ draft, prompts }: Setup, name: string): Promise<void> {
   const variable = keyVariable(name);
   const isFree = needsAddress(name);
   const without = isFree ? "empty: it needs none" : `empty: taken from ${variable} at each start`;
-  const key = await prompts?.secret(`The API key of ${name} (${without})`);
+  const key = await prompts?.secret(`The API key of ${name} (${without})`, problemOfKey);
   if (key) draft.set(["providers", name, "apiKey"], key);
   else draft.set(["providers", name, "apiKey"], isFree ? undefined : reference(variable));
 }

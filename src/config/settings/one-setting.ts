@@ -12,6 +12,7 @@ import { keyAt, keysAt, schemaAt } from "../shape.js";
 import { isObject, type JsonObject } from "../substitute.js";
 import { applied } from "./edits.js";
 import { inside } from "./hide.js";
+import { isProviderKey, problemOfKeyAt } from "./typed-key.js";
 
 interface Around {
   readonly home: string;
@@ -84,7 +85,7 @@ export async function settingFrom(
   typed: string,
   around: Around,
 ): Promise<ConfigEdit> {
-  const [first, ...others] = candidates(typed);
+  const [first, ...others] = candidates(isProviderKey(path) ? typed.trim() : typed);
   for (const value of [first, ...others]) {
     if (faultOf(path, value) === undefined && (await addedProblems(raw, { path, value }, around)).length === 0)
       return { path, value };
@@ -114,6 +115,8 @@ function candidates(typed: string): readonly [unknown, ...unknown[]] {
 /** What a key does not take, as half a sentence. Sections that are switched off are not checked with the whole. */
 export function faultOf(path: readonly string[], value: unknown): string | undefined {
   if (typeof value === "string" && value.includes("${")) return undefined;
+  const problem = problemOfKeyAt(path, value);
+  if (problem !== undefined) return problem;
   const schema = schemaAt(path, false);
   if (!(schema instanceof z.ZodType)) return undefined;
   const [issue] = schema.safeParse(value).error?.issues ?? [];

@@ -92,6 +92,27 @@ test("config get, set and unset work on single keys, keep comments, and refuse w
   assert.match((await said("check")).stdout, /config.json is in order/);
 });
 
+test("config set refuses a key with blanks inside, and takes away those around it", async () => {
+  await using cli = await openCli();
+  const path = await homeWith(cli, text);
+  const inside =
+    /^maxclaw: Nothing was changed\. providers\.openai\.apiKey cannot be that: A key has no spaces or line breaks inside\./;
+  for (const [key, value] of [
+    ["providers.openai.apiKey", "sk-live 0123456789"],
+    ["providers.openai.apiKey", "sk-live\n0123456789"],
+    ["providers.openai", '{"apiKey": "sk-live 0123456789"}'],
+    ["providers", '{"openai": {"apiKey": "sk-live\\t0123456789"}}'],
+  ] as const) {
+    const { code, stderr } = await cli.run(["config", "set", key, value]);
+    assert.equal(code, 2, value);
+    assert.match(stderr, inside);
+    assert.ok(!stderr.includes("0123456789"));
+  }
+  assert.equal(await readFile(path, "utf8"), text);
+  assert.equal((await cli.run(["config", "set", "providers.openai.apiKey", " sk-other-0123456789\n"])).code, 0);
+  assert.equal(await readFile(path, "utf8"), text.replace("sk-live", "sk-other"));
+});
+
 test("config check says what is wrong, and a file that cannot be read is left alone by all of them", async () => {
   await using cli = await openCli();
   const path = await homeWith(cli, '{"agnets": {}}');

@@ -111,6 +111,18 @@ describe("onboard with a provider that the model in the config is not of", () =>
     assert.equal(await modelIn(cli), "openai/gpt-5.2");
   });
 
+  it("refuses a key with blanks inside", async () => {
+    await using cli = await openCli();
+    const flags = ["onboard", "--yes", "--offline", "--provider", "openai", "--model", "m"];
+    for (const [given, stdin] of [[["--key", "sk-one two"]], [["--key-stdin"], "sk-one two\n"]] as const) {
+      const { code, stderr } = await cli.run([...flags, ...given], stdin === undefined ? {} : { stdin });
+      assert.equal(code, 2);
+      assert.match(stderr, /^maxclaw: A key has no spaces or line breaks inside\. Copy it again/);
+      assert.ok(!stderr.includes("two"));
+      assert.equal(existsSync(file(cli)), false);
+    }
+  });
+
   it("says in a terminal that the model stays another one's", { skip: withoutProgram("script") }, async () => {
     await using cli = await openCli();
     await withModelOfAnother(cli);

@@ -50,7 +50,9 @@ describe("onboard in a terminal", { skip }, () => {
     await pty.see(/must begin with http/);
     pty.type(`${"\u007f".repeat(7)}${provider.apiBase}${keys.enter}`);
     await pty.see(/The API key of acme/);
-    pty.type(`sk-wrong${keys.enter}`);
+    pty.type(`sk wrong${keys.enter}`);
+    await pty.see(/A key has no spaces or line breaks inside/);
+    pty.type(`${"\u007f".repeat(8)}sk-wrong${keys.enter}`);
     await pty.see(/acme does not take the key: .*401/);
     await pty.see(/The API key of acme/);
     pty.type(`sk-right${keys.enter}`);
