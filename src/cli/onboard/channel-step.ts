@@ -10,16 +10,29 @@ import { report, type Setup } from "./setup.js";
 
 /** Where people write, with a login that was tried, and who its owner is. Resolves with what was set up; undefined: nothing. */
 export async function setUpChannel(setup: Setup): Promise<string | undefined> {
-  const { channel } = setup.flags;
-  const name = channel === undefined ? await chosenChannel(setup) : channel;
+  const name = setup.flags.channel ?? (await chosenChannel(setup));
   if (name === undefined || name === "none") return undefined;
   setup.draft.set(["channels", name, "enabled"], true);
-  await setLogin(setup, name);
+  if (!(await setLogin(setup, name))) return await setUpAnother(setup, name);
   const account = setup.flags.offline === true ? undefined : await triedLogin(setup, name);
   if (account === "left out") return undefined;
+  if (account === "back") return await setUpAnother(setup, name);
   const owner = await findOwner(setup, name, account?.name);
   const found = account?.name === undefined ? titleIn(name) : `${titleIn(name)} (${account.name})`;
   return owner === undefined ? found : `${found} with ${name}:${owner} as an owner`;
+}
+
+/** Somebody has typed nothing where the channel needs something. What flags say is about that channel alone. */
+async function setUpAnother(setup: Setup, name: string): Promise<string | undefined> {
+  setup.draft.forget();
+  report(
+    setup,
+    `Nothing was typed, so nothing of ${titleIn(name)} is changed. Choose again, or go on without it.`,
+    "warn",
+  );
+  const { key } = setup.given;
+  const { offline } = setup.flags;
+  return await setUpChannel({ ...setup, flags: offline === true ? { offline } : {}, given: { key, token: undefined } });
 }
 
 async function chosenChannel(setup: Setup): Promise<string | undefined> {
@@ -40,22 +53,16 @@ async function chosenChannel(setup: Setup): Promise<string | undefined> {
   return await prompts.choose("Where do you want to write to it?", choices);
 }
 
-/** What is there stays, unless somebody types another one. */
-async function setLogin(setup: Setup, name: string): Promise<void> {
-  if (isMailbox(name)) await setMailbox(setup, name);
-  else await setFields(setup, name);
-}
-
-async function askLogin(setup: Setup, name: string): Promise<void> {
-  if (isMailbox(name)) await askMailbox(setup, name);
-  else await askFields(setup, name);
+/** What is there stays, unless somebody types another one. False: somebody wants to go back. */
+async function setLogin(setup: Setup, name: string): Promise<boolean> {
+  return await (isMailbox(name) ? setMailbox : setFields)(setup, name);
 }
 
 /** Logs in at once, and asks again until it works. @throws {CommandError} nobody can be asked */
 async function triedLogin(
   setup: Setup,
   name: string,
-): Promise<{ readonly name: string | undefined } | undefined | "left out"> {
+): Promise<{ readonly name: string | undefined } | undefined | "left out" | "back"> {
   const { draft, prompts, signal } = setup;
   for (;;) {
     prompts?.say(`Logging in at ${titleIn(name)} …`);
@@ -83,7 +90,7 @@ async function triedLogin(
         draft.forget();
         return "left out";
       }
-      if (next === "login") await askLogin(setup, name);
+      if (next === "login" && !(await (isMailbox(name) ? askMailbox : askFields)(setup, name))) return "back";
     }
   }
 }

@@ -3,8 +3,12 @@ import { askedFields, settingsFor, titleIn } from "../../onboarding/set-up.js";
 import { usage } from "./flags.js";
 import { type Setup, textAt } from "./setup.js";
 
-/** What is there stays, unless somebody says otherwise. @throws {CommandError} something lacks, and nobody can be asked */
-export async function setFields(setup: Setup, name: string): Promise<void> {
+/**
+ * What is there stays, unless somebody says otherwise. False: somebody wants to go back.
+ *
+ * @throws {CommandError} something lacks, and nobody can be asked
+ */
+export async function setFields(setup: Setup, name: string): Promise<boolean> {
   const { prompts, given } = setup;
   const fields = askedFields(name);
   const secret = fields.find(({ kind }) => kind === "secret");
@@ -13,22 +17,25 @@ export async function setFields(setup: Setup, name: string): Promise<void> {
   const lacking = fields.find((field) => field.isOptional !== true && !isSet(setup, name, field));
   if (prompts === undefined) {
     if (lacking !== undefined) throw usage(whatLacks(name, lacking, lacking === secret));
-    return;
+    return true;
   }
   if (setup.flags.set !== undefined || given.token !== undefined) {
-    if (lacking === undefined) return;
+    if (lacking === undefined) return true;
   }
   const what = isTokenAlone(name) ? "token" : "login";
-  if (lacking !== undefined || !(await prompts.confirm(`Keep the ${what} of ${titleIn(name)} that is there?`)))
-    await askFields(setup, name);
+  if (lacking === undefined && (await prompts.confirm(`Keep the ${what} of ${titleIn(name)} that is there?`)))
+    return true;
+  return await askFields(setup, name);
 }
 
-/** Asks for everything, and offers what is there. */
-export async function askFields(setup: Setup, name: string): Promise<void> {
+/** Asks for everything, and offers what is there. False: nothing was typed where something is needed. */
+export async function askFields(setup: Setup, name: string): Promise<boolean> {
   for (const field of askedFields(name)) {
     const typed = await ask(setup, name, field);
     if (typed !== undefined && typed !== "") write(setup, name, field, typed);
+    else if (field.isOptional !== true) return false;
   }
+  return true;
 }
 
 /** A token is all that it wants. */
@@ -40,11 +47,10 @@ export function isTokenAlone(name: string): boolean {
 async function ask({ prompts, draft }: Setup, name: string, field: SetUpField): Promise<string | undefined> {
   const { kind, label, asked = label.en, choices = [], isOptional } = field;
   const known = draft.get(["channels", name, field.key]);
-  const problem = (typed: string): string | undefined =>
-    typed === "" && isOptional !== true ? "It cannot be empty." : undefined;
+  const typable = isOptional === true ? asked : orBack(asked);
   switch (kind) {
     case "secret":
-      return await prompts?.secret(asked, problem);
+      return await prompts?.secret(typable);
     case "consent":
       return (await prompts?.confirm(`${asked}?`, false)) === true ? "yes" : "no";
     case "choice":
@@ -54,9 +60,14 @@ async function ask({ prompts, draft }: Setup, name: string, field: SetUpField): 
       );
     default: {
       const initial = typeof known === "string" && known !== "" ? { initial: known } : {};
-      return await prompts?.line(asked, { ...initial, problem });
+      return await prompts?.line(typable, initial);
     }
   }
+}
+
+/** A question with the way out of it. */
+export function orBack(question: string): string {
+  return question.endsWith(")") ? `${question.slice(0, -1)}; empty: back)` : `${question} (empty: back)`;
 }
 
 /** `key=value`, or `key=${NAME}` for a variable. @throws {CommandError} the channel does not ask for this key */

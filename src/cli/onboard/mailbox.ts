@@ -1,4 +1,5 @@
 import { platformIn } from "../../onboarding/set-up.js";
+import { orBack } from "./fields-step.js";
 import { problemOfOwner, usage } from "./flags.js";
 import { type Setup, textAt } from "./setup.js";
 
@@ -7,8 +8,12 @@ export function isMailbox(name: string): boolean {
   return platformIn(name) === "email";
 }
 
-/** What is there stays, unless somebody says otherwise. @throws {CommandError} something lacks, and nobody can be asked */
-export async function setMailbox(setup: Setup, name: string): Promise<void> {
+/**
+ * What is there stays, unless somebody says otherwise. False: somebody wants to go back.
+ *
+ * @throws {CommandError} something lacks, and nobody can be asked
+ */
+export async function setMailbox(setup: Setup, name: string): Promise<boolean> {
   const { flags, given, prompts } = setup;
   if (flags.address !== undefined) setAddress(setup, name, flags.address);
   if (flags.imap !== undefined) setHost(setup, name, "imap", flags.imap);
@@ -18,9 +23,10 @@ export async function setMailbox(setup: Setup, name: string): Promise<void> {
   const lacks = lacksOfMailbox(setup, name);
   if (prompts === undefined) {
     if (lacks !== undefined) throw usage(`--channel ${name} needs more: ${lacks}`);
-    return;
+    return true;
   }
-  if (lacks !== undefined || !(await prompts.confirm("Keep the mailbox that is there?"))) await askMailbox(setup, name);
+  if (lacks === undefined && (await prompts.confirm("Keep the mailbox that is there?"))) return true;
+  return await askMailbox(setup, name);
 }
 
 /** The first thing that it cannot do without, with its flag. */
@@ -37,16 +43,18 @@ export function lacksOfMailbox(setup: Setup, name: string): string | undefined {
   return undefined;
 }
 
-export async function askMailbox(setup: Setup, name: string): Promise<void> {
+/** False: no address or no password was typed. */
+export async function askMailbox(setup: Setup, name: string): Promise<boolean> {
   const { prompts } = setup;
-  if (prompts === undefined) return;
+  if (prompts === undefined) return true;
   const known = (key: string): string | undefined => textAt(setup, ["channels", name, key]);
-  const problem = (typed: string): string | undefined => problemOfOwner(name, typed);
-  const address = await prompts.line("The mailbox of the assistant", {
+  const problem = (typed: string): string | undefined => (typed === "" ? undefined : problemOfOwner(name, typed));
+  const address = await prompts.line(orBack("The mailbox of the assistant"), {
     initial: known("imapUsername"),
     example: "assistant@example.org",
     problem,
   });
+  if (address === "") return false;
   const domain = address.slice(address.indexOf("@") + 1);
   const guess = (kind: "imap" | "smtp"): string =>
     known(`${kind}Host`) ?? usualServers[domain]?.[kind] ?? `${kind}.${domain}`;
@@ -54,15 +62,15 @@ export async function askMailbox(setup: Setup, name: string): Promise<void> {
     /^[\w.-]+(?::\d{1,5})?$/.test(typed) ? undefined : "The name of a server, such as imap.example.org.";
   const imap = await prompts.line("The server that it is read from (IMAP)", { initial: guess("imap"), problem: host });
   const smtp = await prompts.line("The server that it sends through (SMTP)", { initial: guess("smtp"), problem: host });
-  const password = await prompts.secret("Its password (many providers want one made for programs)", (typed) =>
-    typed === "" ? "It cannot be empty." : undefined,
-  );
+  const password = await prompts.secret(orBack("Its password (many providers want one made for programs)"));
+  if (password === "") return false;
   setAddress(setup, name, address);
   if (imap !== known("imapHost")) setHost(setup, name, "imap", imap);
   if (smtp !== known("smtpHost")) setHost(setup, name, "smtp", smtp);
   setPassword(setup, name, password);
   const isGranted = await prompts.confirm("May this program read all mail that comes into this mailbox?", false);
   setup.draft.set(["channels", name, "consentGranted"], isGranted);
+  return true;
 }
 
 function setAddress({ draft }: Setup, name: string, address: string): void {

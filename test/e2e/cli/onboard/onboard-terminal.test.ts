@@ -200,6 +200,35 @@ describe("onboard in a terminal, when something is in the way", { skip }, () => 
     assert.equal(await read(cli), mine.replace("acme/small", "acme/large"));
   });
 
+  it("goes back to the choice of a channel where no token is typed, and writes nothing of the first one", async () => {
+    await using cli = await openCli();
+    await using telegram = await startFakeTelegram({ token: telegramToken });
+    const mine = `{ "channels": { "telegram": { "apiRoot": "${telegram.url}" } } }\n`;
+    await write(cli, mine);
+    await using pty = openPty(cli, ["onboard", "--no-service"]);
+    await pty.see(/Who runs the model\?/);
+    pty.type(`Nobody${keys.enter}`);
+    const back = /Nothing was typed, so nothing of Telegram is changed\. Choose again, or go on without it/;
+    for (const wrong of [false, true]) {
+      await pty.see(/Where do you want to write to it\?/);
+      pty.type(keys.enter);
+      await pty.see(/The bot's token.*empty: back\)/);
+      if (wrong) {
+        pty.type(`1:wrong${keys.enter}`);
+        await pty.see(/What now\?/);
+        pty.type(keys.enter);
+        await pty.see(/The bot's token/);
+      }
+      pty.type(keys.enter);
+      await pty.see(back);
+    }
+    await pty.see(/Where do you want to write to it\?/);
+    pty.type(keys.up + keys.enter);
+    await pty.see(/Nothing was changed\./);
+    assert.equal(await pty.ended, 0);
+    assert.equal(await read(cli), mine);
+  });
+
   it("leaves the listening when somebody wants to, asks again for an id that is none, and says what did not arrive", async () => {
     await using cli = await openCli();
     await using telegram = await startFakeTelegram({ token: telegramToken });
