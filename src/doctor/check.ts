@@ -64,10 +64,10 @@ export interface World {
   readonly examine: (signal: AbortSignal) => Promise<Examination>;
   /** What each configured provider answered, asked once. */
   readonly providers: ProviderAnswers;
-  /** Problems and lines of a service that is installed; undefined without one. */
+  /** Problems and lines of a service that is installed; undefined without one, `impossible` where there can be none. */
   readonly service: (
     signal: AbortSignal,
-  ) => Promise<{ readonly line: string; readonly problems: readonly string[] } | undefined>;
+  ) => Promise<{ readonly line: string; readonly problems: readonly string[] } | "impossible" | undefined>;
   /** The model is asked for a real answer, which may cost something. */
   readonly asksModel: boolean;
   /** Unix ms. */

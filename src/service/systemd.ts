@@ -17,6 +17,9 @@ import { finalExitCodes, homeIn, programIn, startBurst, unitText } from "./unit.
 import { writeService } from "./write-service.js";
 import { wrongPrograms } from "./wrong-programs.js";
 
+/** What is there while systemd runs the machine: see sd_booted(3). */
+export const usualBootMark = "/run/systemd/system";
+
 /** A journal that was damaged or is large is read before the gateway is ready; as long as `TimeoutStartSec`, and a little. */
 const startLimitMs = 620_000;
 const shown = [
@@ -36,7 +39,6 @@ export interface SystemdOptions {
   readonly user: string;
   /** What cron can run where there is no systemd. Default: `maxclaw gateway`. */
   readonly startLine?: string | undefined;
-  /** What is there while systemd runs the machine: see sd_booted(3). */
   readonly bootMark?: string | undefined;
 }
 
@@ -58,7 +60,7 @@ export class Systemd implements ServiceManager {
     configFolder,
     user,
     systemFolder = "/etc/systemd/system",
-    bootMark = "/run/systemd/system",
+    bootMark = usualBootMark,
     startLine = "maxclaw gateway",
   }: SystemdOptions) {
     this.scope = scope;
@@ -248,7 +250,7 @@ type Wanted = "start" | "stop" | "remove";
 function adviceFor(wanted: Wanted, file: string | undefined, startLine: string): string {
   switch (wanted) {
     case "start":
-      return `Let something else start the gateway, e.g. a container, or cron (crontab -e) with this line: @reboot ${startLine}`;
+      return `In a container, let it run maxclaw gateway, with a restart policy (docs/docker.md). Elsewhere let cron start it (crontab -e), with this line: @reboot ${startLine}`;
     case "stop":
       return "A gateway that runs is stopped where it was started, or by: kill PID. Its pid: maxclaw status";
     case "remove":

@@ -107,11 +107,26 @@ async function noteSilence(manager: ServiceManager, run: RunProgram): Promise<vo
   const [file, ...args] = manager.logCommand({ follow: false, lines: 1 }) ?? [];
   const looked = file === undefined ? undefined : await run(file, args);
   if (looked === undefined || looked.stdout.trim() !== "") return;
-  printNote(
-    (await manager.installedHome()) === undefined
-      ? "The service is not installed, so the system has no log of it. Install it with: maxclaw service install. The gateway's own log: maxclaw logs"
-      : "The system has kept no line of this service. It has not started yet, or this account may not read them. The gateway's own log: maxclaw logs",
-  );
+  const own = "The gateway's own log: maxclaw logs";
+  if ((await manager.installedHome()) !== undefined)
+    return printNote(
+      `The system has kept no line of this service. It has not started yet, or this account may not read them. ${own}`,
+    );
+  const none = "The service is not installed, so the system has no log of it.";
+  const why = await whyUnavailable(manager);
+  printNote(why === undefined ? `${none} Install it with: maxclaw service install. ${own}` : `${none} ${own}`);
+  if (why !== undefined) printNote(why);
+}
+
+/** Why nothing can be installed here, with what to do instead; undefined where it can. */
+async function whyUnavailable(manager: ServiceManager): Promise<string | undefined> {
+  try {
+    await manager.status();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== "unavailable") throw error;
+    return error.message;
+  }
 }
 
 function open({ system, name }: ServiceFlags): { readonly manager: ServiceManager; readonly run: RunProgram } {

@@ -78,6 +78,8 @@ export const findingSentences = {
   port_wrong: "{place} cannot be listened on ({code})",
   port_wrong_todo: "Correct the host of {key}",
   no_service: "No service is installed: the gateway runs when you start it (maxclaw service install)",
+  service_impossible:
+    "There is no systemd or launchd that could run the gateway as a service. A container keeps maxclaw gateway running by its restart policy (docs/docker.md)",
   service_line: "Service:   {reason}",
   service_login:
     "It runs only while {user} is logged in. To let it run always, also after a start of the machine: loginctl enable-linger {same}",

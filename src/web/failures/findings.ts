@@ -74,6 +74,8 @@ export const findingsInChinese: Readonly<Record<FindingCode, string>> = {
   port_wrong: "无法在 {place} 上监听（{code}）",
   port_wrong_todo: "请改正 {key} 的主机",
   no_service: "没有安装服务：网关由您自己启动（maxclaw service install）",
+  service_impossible:
+    "这里没有 systemd 或 launchd 能把网关作为服务运行。在容器中，由容器的重启策略保持 maxclaw gateway 运行（docs/docker.md）",
   service_line: "服务：{reason}",
   service_login: "只有在 {user} 登录时它才运行。要让它一直运行，机器启动后也运行：loginctl enable-linger {same}",
   service_gave_up: "它在十分钟内失败了十次，不再被启动。请查看 maxclaw service logs，然后：maxclaw service start",

@@ -12,6 +12,7 @@ import { nodeFinding } from "../../../src/doctor/checks/machine/node.js";
 import { portsCheck } from "../../../src/doctor/checks/machine/ports.js";
 import { serviceCheck } from "../../../src/doctor/checks/machine/service.js";
 import { clockCheck } from "../../../src/doctor/checks/reach/clock.js";
+import { gatewayCheck } from "../../../src/doctor/checks/reach/gateway.js";
 import { providersCheck } from "../../../src/doctor/checks/reach/providers.js";
 import { runChecks } from "../../../src/doctor/examine.js";
 import { ProviderAnswers } from "../../../src/doctor/provider-answers.js";
@@ -235,4 +236,17 @@ test("a service that names a Node which is gone is told", async () => {
   assert.deepEqual(await run(serviceCheck, await worldOf({}, { service })), [
     "warn: The service starts /opt/node, which is not there.",
   ]);
+});
+
+test("where no service can be, a container is named instead of service install", async () => {
+  const impossible = await run(serviceCheck, await worldOf({}, { service: async () => "impossible" }));
+  assert.match(impossible.join(), /^ok: There is no systemd or launchd.*container.*maxclaw gateway/);
+  assert.doesNotMatch(impossible.join(), /service install/);
+  assert.match((await run(serviceCheck, await worldOf({}))).join(), /maxclaw service install/);
+  const todo = async (service: World["service"]) => {
+    const world = await worldOf({}, { service });
+    return (await gatewayCheck.run(world, new AbortController().signal)).map((one) => one.todo).join();
+  };
+  assert.equal(await todo(async () => "impossible"), "maxclaw gateway");
+  assert.match(await todo(async () => ({ line: "", problems: [] })), /maxclaw service start/);
 });

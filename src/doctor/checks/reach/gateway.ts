@@ -4,15 +4,12 @@ import type { Check, Finding } from "../../check.js";
 /** The gateway that runs: how it is, and whether it has the program and the config that are here. */
 export const gatewayCheck: Check = {
   name: "gateway",
-  async run({ gateway, version, loaded }) {
-    if (gateway.state === "none")
-      return [
-        {
-          level: "warn",
-          found: findingSentence("no_gateway"),
-          todo: findingSentence("no_gateway_todo"),
-        },
-      ];
+  async run({ gateway, loaded, service, version }, signal) {
+    if (gateway.state === "none") {
+      const isInstalled = typeof (await service(signal)) === "object";
+      const todo = isInstalled ? findingSentence("no_gateway_todo") : "maxclaw gateway";
+      return [{ level: "warn", found: findingSentence("no_gateway"), todo }];
+    }
     if (gateway.state === "silent")
       return [{ level: "fail", found: gateway.why, todo: findingSentence("silent_todo") }];
     // A start would do without what is wrong; the gateway that runs may still have it from before.
