@@ -26,10 +26,12 @@ export function runUsageCommand({ ports, session, message }: CommandScope): Comm
 
 function guessLine(
   what: string,
-  used: { readonly guessedTokens: number; readonly guessedUsd: number },
+  used: { readonly guessedTokens: number; readonly guessedUsd: number; readonly unpricedCalls: number },
 ): readonly string[] {
-  const { guessedTokens, guessedUsd } = used;
-  return guessedTokens === 0 ? [] : [`${what}: ${formatCount(guessedTokens)} tokens, ${formatUsd(guessedUsd)}`];
+  const { guessedTokens, guessedUsd, unpricedCalls } = used;
+  if (guessedTokens === 0) return [];
+  const cost = guessedUsd === 0 && unpricedCalls > 0 ? "cost unknown" : formatUsd(guessedUsd);
+  return [`${what}: ${formatCount(guessedTokens)} tokens, ${cost}`];
 }
 
 interface Used {
@@ -54,7 +56,7 @@ function amounts({ turns, calls, unpricedCalls, usage, costUsd }: Used): string 
 /** A price that nobody knows is said, and never counted as nothing. */
 function costText(costUsd: number, calls: number, unpricedCalls: number): string {
   if (unpricedCalls === 0) return formatUsd(costUsd);
-  if (unpricedCalls === calls) return "cost unknown (no price for the model)";
+  if (costUsd === 0) return "cost unknown (no price for the model)";
   return `at least ${formatUsd(costUsd)} (no price for ${formatCount(unpricedCalls)} of ${formatCount(calls)} answers)`;
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formatCount, formatUsd } from "../../util/text/amounts.js";
+import { formatCost, formatCount, formatUsd } from "../../util/text/amounts.js";
 import { print, printTable } from "./output.js";
 
 const count = z.number();
@@ -44,7 +44,10 @@ export function printUsage(body: unknown, days: number): void {
     ["Model", ...head.slice(1)],
     byModel.map((one) => [one.model, ...cells(one).slice(1)]),
   );
-  const notes = notesOn(total);
+  const notes = notesOn(
+    total,
+    budgets.some(({ unit }) => unit === "usd"),
+  );
   if (notes.length > 0) print("");
   for (const note of notes) print(note);
   if (budgets.length === 0) return;
@@ -66,19 +69,20 @@ function cells({ turns, calls, usage, costUsd, unpricedCalls }: Row): readonly s
     formatCount(read),
     formatCount(usage.cache_read_tokens),
     formatCount(usage.output_tokens),
-    unpricedCalls === 0 ? formatUsd(costUsd) : unpricedCalls === calls ? "unknown" : `at least ${formatUsd(costUsd)}`,
+    formatCost(costUsd, unpricedCalls),
   ];
 }
 
-function notesOn({ calls, unpricedCalls, guessedTokens, guessedUsd }: Row): readonly string[] {
+function notesOn({ calls, unpricedCalls, guessedTokens, guessedUsd }: Row, countsMoney: boolean): readonly string[] {
   const notes: string[] = [];
   if (unpricedCalls > 0)
     notes.push(
-      `No price is known for ${formatCount(unpricedCalls)} of ${formatCount(calls)} answers: set prices.<model> in the config.`,
+      `No price is known for ${formatCount(unpricedCalls)} of ${formatCount(calls)} answers: set prices.<model> in the config.${countsMoney ? " Until then budgets in dollars do not count them." : ""}`,
     );
+  const cost = formatCost(guessedUsd, guessedUsd === 0 ? unpricedCalls : 0);
   if (guessedTokens > 0)
     notes.push(
-      `Answers that were cut off have used about ${formatCount(guessedTokens)} tokens (${formatUsd(guessedUsd)}) more: a guess.`,
+      `Answers that were cut off have used about ${formatCount(guessedTokens)} tokens (${cost}) more: a guess.`,
     );
   return notes;
 }

@@ -5,6 +5,12 @@ export function formatUsd(usd: number): string {
   return `$${usd.toFixed(6).replace(/0+$/, "").replace(/\.$/, "")}`;
 }
 
+/** What answers have cost of which some have no known price: nobody knows that it was nothing. */
+export function formatCost(usd: number, unpricedCalls: number): string {
+  if (unpricedCalls === 0) return formatUsd(usd);
+  return usd === 0 ? "unknown" : `at least ${formatUsd(usd)}`;
+}
+
 /** `1,234,567`. */
 export function formatCount(count: number): string {
   return String(Math.round(count)).replaceAll(/\B(?=(\d{3})+$)/g, ",");

@@ -44,3 +44,20 @@ for (const isRunning of [true, false])
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /1 to 400 days/);
   });
+
+it("maxclaw usage names no amount where a part has no price and the rest was free", async () => {
+  await using cli = await openCli();
+  const agents = { defaults: { model: "openai/free", timezone: "UTC" } };
+  const prices = { free: { input: 0, output: 0 } };
+  const more = { agents, prices, budgets: { day: { usd: 5 } } };
+  await using _model = await withModel(cli, { text: "Noted.", usage: { input: 200, output: 50 } }, more);
+  await cli.run(["agent", "-m", "hello"]);
+  assert.match((await cli.run(["usage"])).stdout, /^Total .* \$0$/m, "nobody has to pay for it");
+  await cli.run(["config", "set", "agents.defaults.model", "openai/of-nobody"]);
+  await cli.run(["agent", "-m", "hello"]);
+  const { stdout } = await cli.run(["usage"]);
+  assert.match(stdout, /^Total .* unknown$/m);
+  assert.match(stdout, /^openai\/free .* \$0$/m);
+  assert.match(stdout, /^openai\/of-nobody .* unknown$/m);
+  assert.match(stdout, /^No price is known for 1 of 2 answers: .* Until then budgets in dollars do not count them\.$/m);
+});

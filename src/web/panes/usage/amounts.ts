@@ -6,9 +6,14 @@ import { usageWords } from "./words.js";
 export type Measure = "cost" | "tokens";
 
 /** Says so where a part of it, or all of it, has no known price. */
-export function costText({ cost, calls, unpriced }: Pick<Row, "cost" | "calls" | "unpriced">): string {
+export function costText({ cost, unpriced }: Pick<Row, "cost" | "unpriced">): string {
   if (unpriced === 0) return costOf(cost);
-  return unpriced === calls && cost === 0 ? usageWords.t("unknown") : usageWords.t("atLeast", { amount: costOf(cost) });
+  return cost === 0 ? usageWords.t("unknown") : usageWords.t("atLeast", { amount: costOf(cost) });
+}
+
+/** Of answers that were cut off. Without a price it is not nothing. */
+export function guessedCostText({ guessedCost, unpriced }: Pick<Row, "guessedCost" | "unpriced">): string {
+  return guessedCost === 0 && unpriced > 0 ? usageWords.t("unknown") : costOf(guessedCost);
 }
 
 /** `12,345`, and `1.2M` from a hundred thousand on. */

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { recordsIn, textIn } from "../../gateway/api.js";
-import { costOf, numberOf } from "../../parts/format.js";
+import { numberOf } from "../../parts/format.js";
 import type { PaneProps } from "../list.js";
 import { Choice } from "../parts/choice.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
-import { costText, type Measure, tokensText } from "./amounts.js";
+import { costText, guessedCostText, type Measure, tokensText } from "./amounts.js";
 import { BudgetBars } from "./budget-bars.js";
 import { DayChart } from "./day-chart.js";
 import { budgetName, personName } from "./names.js";
@@ -115,7 +115,7 @@ function Notes({ report: { total, models } }: { readonly report: Report }) {
         </p>
       )}
       {total.guessedTokens === 0 ? undefined : (
-        <p class="note">{t("guessed", { n: tokensText(total.guessedTokens), cost: costOf(total.guessedCost) })}</p>
+        <p class="note">{t("guessed", { n: tokensText(total.guessedTokens), cost: guessedCostText(total) })}</p>
       )}
     </>
   );

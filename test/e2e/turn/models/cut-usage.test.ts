@@ -104,6 +104,12 @@ test("without any figures all of it is a guess, and marked as one", async () => 
   }
 });
 
+test("a guess at what has no price names no amount", async () => {
+  await using t = await start({ text: ["x".repeat(400)], usage, hang: "middle" }, startFakeAnthropic, { prices: {} });
+  await t.stopInTheMiddle();
+  assert.match((await t.gateway.ask("/usage")).response, /Cut off in it, as a guess: 99 tokens, cost unknown$/m);
+});
+
 test("who is refused from the start pays nothing", async () => {
   await using t = await start({ status: 500 });
   assert.equal((await t.gateway.ask("hi")).end, "failed");
