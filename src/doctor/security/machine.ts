@@ -22,7 +22,7 @@ export const machineCheck: Check = {
         todo: findingSentence("root_todo"),
       });
     const node = nodeFinding(process.versions.node, now());
-    if (node.level !== "ok") found.push(node);
+    if (node.level === "warn") found.push(node);
     const browser = loaded.config.tools.browser.enabled ? browserOf(world) : undefined;
     const said =
       browser && (await createRunProgram(env, signal)(browser, ["--version"], { limitMs: programMs }))?.stdout;

@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { configOf } from "../../../src/config/load.js";
 import type { Check, World } from "../../../src/doctor/check.js";
 import { backupsCheck } from "../../../src/doctor/checks/home/backups.js";
-import { nodeFinding } from "../../../src/doctor/checks/machine/node.js";
+import { nodeCheck, nodeFinding } from "../../../src/doctor/checks/machine/node.js";
 import { portsCheck } from "../../../src/doctor/checks/machine/ports.js";
 import { serviceCheck } from "../../../src/doctor/checks/machine/service.js";
 import { clockCheck } from "../../../src/doctor/checks/reach/clock.js";
@@ -16,6 +16,7 @@ import { gatewayCheck } from "../../../src/doctor/checks/reach/gateway.js";
 import { providersCheck } from "../../../src/doctor/checks/reach/providers.js";
 import { runChecks } from "../../../src/doctor/examine.js";
 import { ProviderAnswers } from "../../../src/doctor/provider-answers.js";
+import { machineCheck } from "../../../src/doctor/security/machine.js";
 import { lastBackupName } from "../../../src/offline/last-backup.js";
 
 const key = "sk-very-secret-key-0123456789";
@@ -176,6 +177,13 @@ test("Node is too old, out of care, or well", () => {
   assert.equal(nodeFinding("20.20.2", at).level, "warn");
   assert.equal(nodeFinding("20.20.2", Date.parse("2026-01-01")).level, "ok");
   assert.equal(nodeFinding("24.1.0", at).level, "ok");
+});
+
+test("a Node without security fixes is found once, as a matter of security", async () => {
+  const world = await worldOf({}, { now: () => Date.parse("2040-01-01") });
+  const about = (found: readonly string[]) => found.filter((text) => text.includes("has had no security fixes"));
+  assert.deepEqual(about(await run(nodeCheck, world)), []);
+  assert.equal(about(await run(machineCheck, world)).length, 1);
 });
 
 test("ports that are free, taken, or ours", async () => {
