@@ -19,7 +19,9 @@ export function addAgentCommand(program: Command, version: string): void {
       "\nWithout -m: a conversation, or, with a pipe on stdin, one message." +
         "\nUses the gateway that runs, else its own for as long as this takes. Ctrl+C stops the answer.",
     )
-    .action(async (flags: AgentFlags) => {
+    .allowExcessArguments()
+    .action(async (flags: AgentFlags, { args }: Command) => {
+      if (args.length > 0) throw new CommandError(howToSend(flags, args), exitCodes.usage);
       const message = await messageOf(flags);
       const [{ openContext }, { connect, connectRunning }] = await Promise.all([
         import("../../context.js"),
@@ -41,6 +43,13 @@ export function addAgentCommand(program: Command, version: string): void {
         await chat(sessionKey, gateway);
       }
     });
+}
+
+/** For who has left out -m, or the quotes around the message. */
+function howToSend({ message }: AgentFlags, args: readonly string[]): string {
+  const text = [...(message === undefined ? [] : [message]), ...args].join(" ");
+  const quoted = /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
+  return `The message goes behind -m, in quotes: maxclaw agent -m ${quoted}`;
 }
 
 /** The one message to send; undefined for a conversation. */
