@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
-import { EngineError, messageOf } from "../errors.js";
+import { EngineError } from "../errors.js";
 import { isMissing } from "../util/error-code.js";
 import { openReal, readOnly } from "../util/files/real-path.js";
 import { syncPath } from "../util/files/sync-path.js";
+import { reasonOf } from "../util/files/system-fault.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath } from "./manifest.js";
 import { type BackupPlan, isAfterMoment, listOtherSources, listStateSources, type Source } from "./sources.js";
 import type { TarEntry } from "./tar.js";
@@ -51,7 +52,7 @@ export async function createBackup(plan: BackupPlan, options: CreateOptions): Pr
     await rm(unfinished, { force: true });
     if (signal.aborted) throw signal.reason;
     if (error instanceof EngineError) throw error;
-    throw new EngineError(`The backup ${file} could not be written: ${messageOf(error)}`, {
+    throw new EngineError(`The backup ${file} could not be written: ${reasonOf(error)}`, {
       kind: "persistence",
       cause: error,
     });
@@ -94,7 +95,7 @@ async function pack(tar: Archive, source: Source, plan: BackupPlan, manifest: Ma
     handle = source.isFound === true ? await openReal(source.from) : await open(source.from, readOnly);
   } catch (error) {
     if (source.isNeeded === true && !isMissing(error)) throw error;
-    if (!isMissing(error)) manifest.leftOut.push({ path: source.path, why: messageOf(error) });
+    if (!isMissing(error)) manifest.leftOut.push({ path: source.path, why: reasonOf(error) });
     return;
   }
   try {

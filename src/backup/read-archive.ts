@@ -3,6 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import type { Extract } from "tar-stream";
 import { EngineError, messageOf } from "../errors.js";
+import { reasonOf } from "../util/files/system-fault.js";
 import { type TarEntry, toEntry } from "./tar.js";
 
 const blockBytes = 512;
@@ -78,7 +79,7 @@ async function openToRead(file: string): Promise<FileHandle> {
   try {
     return await open(file, "r");
   } catch (error) {
-    throw new EngineError(`${file} cannot be read: ${messageOf(error)}. Nothing was changed.`, {
+    throw new EngineError(`${file} cannot be read: ${reasonOf(error)}. Nothing was changed.`, {
       kind: "persistence",
       cause: error,
       retryable: false,

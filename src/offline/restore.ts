@@ -4,13 +4,14 @@ import { extractBackup, type Inspected } from "../backup/extract.js";
 import { restoreMarker } from "../backup/marker.js";
 import { assertHomeFormat } from "../engine/embedded/home-format.js";
 import { noteRestored, type RestoredWork } from "../engine/embedded/journal/restored.js";
-import { EngineError, messageOf } from "../errors.js";
+import { EngineError } from "../errors.js";
 import { systemKey } from "../events/session-key.js";
 import { type Logger, silentLog } from "../log.js";
 import { createSessionFiles, gatewayLogName, logsMarkPath } from "../sessions/file-names.js";
 import { isMissing } from "../util/error-code.js";
 import { makeFolder } from "../util/files/make-folder.js";
 import { syncPath } from "../util/files/sync-path.js";
+import { reasonOf } from "../util/files/system-fault.js";
 import { isInside, lockFiles } from "./files.js";
 
 export { inspectBackup } from "../backup/extract.js";
@@ -67,7 +68,7 @@ export async function restoreBackup(request: RestoreRequest, signal: AbortSignal
     } catch (error) {
       for (const root of roots) await rm(stagingOf(root), { recursive: true, force: true });
       if (signal.aborted || error instanceof EngineError) throw error;
-      throw new EngineError(`The backup could not be written to ${home}: ${messageOf(error)}. Nothing was changed.`, {
+      throw new EngineError(`The backup could not be written to ${home}: ${reasonOf(error)}. Nothing was changed.`, {
         kind: "persistence",
         cause: error,
       });

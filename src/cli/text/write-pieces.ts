@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { messageOf } from "../../errors.js";
 import { codeOf } from "../../util/error-code.js";
+import { reasonOf } from "../../util/files/system-fault.js";
 import { CommandError } from "../exit.js";
 import { harmless, print } from "./output.js";
 
@@ -20,6 +20,6 @@ async function openNew(file: string): Promise<FileHandle> {
   } catch (error) {
     if (codeOf(error) === "EEXIST")
       throw new CommandError(`${file} exists already. Give another name, or delete it first.`);
-    throw new CommandError(`${file} cannot be written: ${messageOf(error)}`);
+    throw new CommandError(`${file} cannot be written: ${reasonOf(error)}`);
   }
 }

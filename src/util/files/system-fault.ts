@@ -1,6 +1,6 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
-import { dirname } from "node:path";
+import { dirname, isAbsolute } from "node:path";
 import { messageOf } from "../../errors.js";
 import { statusSentence } from "../../util/words/status-sentences.js";
 import { codeOf } from "../error-code.js";
@@ -49,6 +49,13 @@ function systemFault(error: unknown): SystemFault | undefined {
   if (code === undefined || !(error instanceof Error)) return undefined;
   const path = "path" in error && typeof error.path === "string" ? error.path : undefined;
   switch (code) {
+    case "ENOENT": {
+      // A program that was not found has no folder.
+      if (path === undefined || !isAbsolute(path)) break;
+      const folder = dirname(path);
+      if (existsSync(folder)) return { path, reason: statusSentence("is_absent"), advice: "Check the path." };
+      return { path, reason: statusSentence("no_folder", { folder }), advice: "Make it, or check the path." };
+    }
     case "ENOTDIR":
     case "EEXIST": {
       const file = path === undefined ? undefined : fileIn(path);

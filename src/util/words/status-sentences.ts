@@ -13,6 +13,8 @@ export const statusSentences = {
   no_tls: "it does not speak TLS on this port ({code})",
   bad_certificate: "its certificate is not valid ({code})",
   was_cut: "the connection was cut ({code})",
+  is_absent: "it is not there",
+  no_folder: "the folder {folder} is not there",
   is_file: "it is a file, not a folder",
   is_folder: "it is a folder, not a file",
   no_right: "the account {account} has no right to it",

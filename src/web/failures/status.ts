@@ -18,6 +18,8 @@ export const statusInChinese: Readonly<Record<StatusCode, string>> = {
   no_tls: "它在这个端口上不使用 TLS（{code}）",
   bad_certificate: "它的证书无效（{code}）",
   was_cut: "连接被切断（{code}）",
+  is_absent: "它不存在",
+  no_folder: "文件夹 {folder} 不存在",
   is_file: "它是文件，不是文件夹",
   is_folder: "它是文件夹，不是文件",
   no_right: "帐户 {account} 没有权限",

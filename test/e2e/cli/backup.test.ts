@@ -114,7 +114,16 @@ test("a restore is refused in words, and a home that a restore left halfway does
   const home = await tempHome();
   const nothing = await runMaxclaw(["restore", join(home, "nowhere.tar.gz")], home);
   assert.equal(nothing.code, 1);
-  assert.match(nothing.stderr, /^maxclaw: \S+nowhere\.tar\.gz cannot be read: ENOENT.* Nothing was changed\.\n$/);
+  assert.match(
+    nothing.stderr,
+    /^maxclaw: \S+nowhere\.tar\.gz cannot be read: it is not there\. Nothing was changed\.\n$/,
+  );
+  const nowhere = await runMaxclaw(["backup", join(home, "no", "where.tar.gz")], home);
+  assert.equal(nowhere.code, 1);
+  assert.match(
+    nowhere.stderr,
+    /^maxclaw: The backup \S+where\.tar\.gz could not be written: the folder \S+\/no is not there\n$/,
+  );
   const file = join(home, "..", `empty-${process.pid}-${Date.now()}.tar.gz`);
   assert.equal((await runMaxclaw(["backup", file], home)).code, 0);
   await writeFile(join(home, "restore-unfinished"), "x");
