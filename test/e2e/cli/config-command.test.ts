@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
@@ -33,6 +33,38 @@ test("config unset takes out a key that the config does not know, as config chec
   assert.equal((await cli.run(["config", "unset", "log.colour"])).code, 0);
   assert.equal((await cli.run(["config", "unset", "agnets"])).code, 2, "it is not there any more");
   assert.deepEqual(await readFile(path, "utf8"), '{\n  // mine\n  "log": { "level": "info" }\n}\n');
+});
+
+test("config unset takes along what is empty without the key, but no comment and nothing that was empty before", async () => {
+  await using cli = await openCli();
+  const path = await homeWith(cli, "{}");
+  const unset = async (before: string, key: string) => {
+    await writeFile(path, before);
+    const { code, stdout, stderr } = await cli.run(["config", "unset", key]);
+    assert.equal(code, 0, stderr);
+    assert.ok(stdout.startsWith(`${key} was taken out of `));
+    return await readFile(path, "utf8");
+  };
+  const kept = '{ "log": { "level": "info" }, "owners": [] }\n';
+  assert.equal(await unset(kept.replace("{", '{ "budgets": { "day": { "usd": 5 } },'), "budgets.day.usd"), kept);
+  assert.equal(
+    await unset('{ "budgets": { "day": { "usd": 5 }, "sender": {} } }\n', "budgets.day.usd"),
+    '{ "budgets": { "sender": {} } }\n',
+  );
+  const commented = '{\n  "budgets": {\n    "day": {\n      // a coffee\n      "usd": 5\n    }\n  }\n}\n';
+  assert.equal(await unset(commented, "budgets.day.usd"), commented.replace(/ {6}"usd".*\n/, ""));
+
+  await rm(path);
+  const yaml = join(cli.home, "config.yaml");
+  for (const [before, after] of [
+    ["budgets:\n  day:\n    usd: 5\nowners: []\n", "owners: []\n"],
+    ["budgets:\n  # of us all\n  day:\n    usd: 5\n    turns: 9\n", "budgets:\n  # of us all\n  day:\n    turns: 9\n"],
+    ["owners: []\nbudgets:\n  # of us all\n  day:\n    usd: 5\n", "owners: []\nbudgets:\n  # of us all\n  day: {}\n"],
+  ] as const) {
+    await writeFile(yaml, before);
+    assert.equal((await cli.run(["config", "unset", "budgets.day.usd"])).code, 0);
+    assert.equal(await readFile(yaml, "utf8"), after);
+  }
 });
 
 test("config get, set and unset work on single keys, keep comments, and refuse what would be wrong", async () => {

@@ -93,8 +93,10 @@ async function changeSetting(key: string, typed: string | undefined, flags: Flag
     const found = await asTyped(() => (typed === undefined ? pathToRemove : settingPath)(key, raw));
     if (typed === undefined) {
       if ((await readRaw(path, found)) === undefined) throw new CommandError(`${key} is not set in ${path}.`);
-      await asTyped(() => assertMayGo(raw, found, around));
-      await edit([{ path: found }]);
+      const { outermostEmptied } = await import("../../../config/settings/emptied.js");
+      const gone = await outermostEmptied(path, found);
+      await asTyped(() => assertMayGo(raw, gone, around));
+      await edit([{ path: gone }]);
     } else await edit([await asTyped(() => settingFrom(raw, found, typed, around))]);
     return found;
   });
