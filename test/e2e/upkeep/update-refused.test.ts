@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { appendFile, chown, mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
+import { until } from "../../support/engine/engine-kit.js";
 import { fillUp, mountSmallDisk } from "../../support/engine/small-disk.js";
 import { type ProgramRegistry, startProgramRegistry } from "../../support/fakes/program-registry.js";
 import { projectFile } from "../../support/project.js";
@@ -82,6 +83,28 @@ test("what was killed halfway is told and removed by the next update", async () 
   registry.fault = "none";
   const next = await world.run(["update"]);
   assert.match(next.stdout, /^The last update, to 0\.2\.0, was broken off after "began"\. 0\.1\.0 is in use now\./);
+  assert.deepEqual(await world.versions(), ["0.2.0", "current"]);
+});
+
+test("an update that is killed after any of its steps leaves one whole version, and the next one goes well", async () => {
+  await using registry = await startProgramRegistry();
+  await using world = await openUpdateWorld(registry.url);
+  const update = ["update", "--from", packed.sound];
+  for (const step of ["began", "installed", "backed-up", "tried", "switched"]) {
+    const before = (await world.steps()).length;
+    await using killed = world.spawn(update);
+    await until(`it has ${step}`, async () => (await world.steps()).slice(before).includes(step), 40_000);
+    await killed.end("SIGKILL");
+    const reached = (await world.steps()).at(-1);
+    const version = reached === "switched" || reached === "updated" ? "0.2.0" : "0.1.0";
+    const shown = await world.run(["--version"]);
+    assert.deepEqual([shown.stdout, shown.stderr], [`${version}\n`, ""], `killed at ${step}, it had ${reached}`);
+    assert.equal((await world.run(["sessions", "list"])).code, 0);
+    // The kill may come a step later.
+    if (version === "0.2.0") break;
+  }
+  const next = await world.run(update);
+  assert.equal(next.code, 0, next.stderr);
   assert.deepEqual(await world.versions(), ["0.2.0", "current"]);
 });
 
