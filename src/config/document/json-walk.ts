@@ -133,15 +133,21 @@ class JsonWalk {
 
   #key(): string {
     const quote = this.#peek();
-    const key = quote === '"' || quote === "'" ? textOf(this.#string()) : (this.#take(name) ?? this.#failedKey());
+    const key = quote === '"' || quote === "'" ? textOf(this.#string()) : this.#plainKey();
     this.#skipBlank();
     if (this.#peek() !== ":") throw this.#fault("a colon is expected after the key");
     this.#at++;
     return key;
   }
 
-  #failedKey(): never {
-    throw this.#fault("a key in double quotes is expected");
+  #plainKey(): string {
+    const start = this.#at;
+    const key = this.#take(name);
+    if (key === undefined) throw this.#fault("a key is expected: a word, or a text in double quotes");
+    const next = this.#peek() ?? "";
+    if (!/[-./@+]/.test(next) || /^\/[/*]/.test(this.#text.slice(this.#at))) return key;
+    this.#at = start;
+    throw this.#fault(`a key with ${next} in it belongs in double quotes`);
   }
 
   #string(): string {

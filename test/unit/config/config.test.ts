@@ -168,6 +168,8 @@ describe("the config file", () => {
     ["lacks a comma", '{"a": 1\n"b": 2}', 2, 1, /comma or } is expected/],
     ["has a comma too many", '{\n"a": [1, 2,,\n]}', 2, 12, /value is expected/],
     ["has an open single quote", "{'a: 1}", 1, 2, /no closing single quote/],
+    ["has a plain key with a sign in it", "{ gpt-4.1: 1 }", 1, 3, /a key with - in it belongs in double quotes/],
+    ["has a number as a key", "{ 5x: 1 }", 1, 3, /a key is expected: a word, or a text in double quotes/],
     ["has an open comment", '{\n/* mine\n"a": 1}', 2, 1, /comment has no end/],
     ["is a list", "[]", 1, 1, /an object is expected/],
     ["is a word", "hello", 1, 1, /value is expected/],
