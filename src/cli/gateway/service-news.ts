@@ -29,7 +29,7 @@ export async function startServiceNews(
   return new Notifier({ signs, run, watchdogMs: watchdogOf(env, process.pid), log });
 }
 
-/** `ready, openai/gpt-5, telegram connected; 2 problems: maxclaw status`. */
+/** `ready, openai/gpt-5.6, telegram connected; 2 problems: maxclaw status`. */
 async function statusLine(api: Pick<GatewayApi, "status">): Promise<string> {
   const { state, model, channels, problems } = await api.status();
   const said = [

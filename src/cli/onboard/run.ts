@@ -132,7 +132,7 @@ function whatModelLacks(config: Config): string | undefined {
   const reason = whyNoModel(config);
   const isEmpty = !hasUsableProvider(config.providers) && config.agents.defaults.model === undefined;
   if (reason === undefined || !isEmpty) return reason === undefined ? undefined : `. ${reason}`;
-  return ": the offline stand-in does, which only explains itself, or Ollama if it runs on this machine. To set one up: maxclaw onboard in a terminal, or e.g. maxclaw onboard --yes --provider openai --key-env OPENAI_API_KEY --model gpt-5.2";
+  return ": the offline stand-in does, which only explains itself, or Ollama if it runs on this machine. To set one up: maxclaw onboard in a terminal, or e.g. maxclaw onboard --yes --provider openai --key-env OPENAI_API_KEY --model gpt-5.6";
 }
 
 function isAnswered({ provider, model, channel, service }: OnboardFlags): boolean {

@@ -20,7 +20,7 @@ interface Around {
 }
 
 /**
- * The path of a setting as people name it: `gateway.port`, `prices["gpt-4.1"].input`. Keys are spelled as in the file, else
+ * The path of a setting as people name it: `gateway.port`, `prices["gpt-5.6"].input`. Keys are spelled as in the file, else
  * as the config spells them.
  *
  * @throws {ConfigError} for a key that the config does not have, with the one that was probably meant

@@ -15,7 +15,7 @@ export function addConfigCommand(program: Command): void {
   config
     .command("get")
     .description("Show a setting, or all of them, with the defaults; secrets are shown as stars")
-    .argument("[key]", 'e.g. gateway.port, or prices["gpt-4.1"]')
+    .argument("[key]", 'e.g. gateway.port, or prices["gpt-5.6"]')
     .option("--show-secrets", "show them as they are in the file")
     .option(file, "look at this file")
     .action(getSetting);
