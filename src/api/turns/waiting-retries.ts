@@ -100,7 +100,7 @@ export class WaitingRetries {
     this.#asked.set(provider, asked);
     const due = turns.filter(({ after }) => after <= now);
     if (this.#back.delete(provider)) {
-      for (const turn of due) await this.#try(turn);
+      for (const turn of due) await this.#try(turn, true);
       return;
     }
     if (asked.nextAt > now) return;
@@ -109,27 +109,29 @@ export class WaitingRetries {
       const ready = due.filter(({ blindAt = 0 }) => asked.wasAway || blindAt <= now);
       if (isThere === false) asked.wasAway = true;
       // One that is out of date by now tells nothing of the provider: the next one goes first.
-      else if ((isThere ?? asked.times >= blindAfter) && (await this.#tryOne(ready))) asked.wasAway = false;
+      else if ((isThere ?? asked.times >= blindAfter) && (await this.#tryOne(ready, isThere === true && asked.wasAway)))
+        asked.wasAway = false;
     }
     asked.times += 1;
     asked.nextAt = Date.now() + jittered(backoffMs(asked.times + 1, { firstMs, longestMs }));
   }
 
   /** True once one of them is tried. */
-  async #tryOne(turns: readonly Waiting[]): Promise<boolean> {
-    for (const turn of turns) if (await this.#try(turn)) return true;
+  async #tryOne(turns: readonly Waiting[], isBack: boolean): Promise<boolean> {
+    for (const turn of turns) if (await this.#try(turn, isBack)) return true;
     return false;
   }
 
-  /** Whether it is tried again. */
-  async #try(turn: Waiting): Promise<boolean> {
+  /** Whether it is tried again. `isBack`: it is known that the provider answers. */
+  async #try(turn: Waiting, isBack: boolean): Promise<boolean> {
     const { retry, log } = this.#ports;
     const where = { session: turn.sessionKey, turn: turn.turnId };
     let isTried = false;
     try {
       await retry(turn);
       isTried = true;
-      log.info(`${turn.provider} answers again: a turn that had failed is tried again`, where);
+      const why = isBack ? `${turn.provider} answers again` : `Whether ${turn.provider} answers is not known`;
+      log.info(`${why}: a turn that had failed is tried again`, where);
     } catch (error) {
       // It is asked for again: its own message may not have ended yet, or the disk is full.
       if (!(error instanceof RequestError) || error.code === "turn_running") {

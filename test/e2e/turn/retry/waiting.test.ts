@@ -87,6 +87,20 @@ test("it waits through an end of the gateway and a new start", async () => {
   await second.waitForEvent(isAnswer);
 });
 
+test("where the provider was taken out of the config the stand-in answers, and the log does not say that the provider does", async () => {
+  const provider = new Provider();
+  const { model, gateway: first } = await open(provider);
+  await using _model = model;
+  await first.ask("which colour?");
+  await first.waitForEvent(isWaiting);
+  await using second = await first.restart({ memory: { titles: "first" } });
+  const answer = await second.waitForEvent(({ type }) => type === "assistant_message");
+  assert.equal(answer.source, "provider:offline");
+  const told = () => second.log.lines.map(({ message }) => message).filter((line) => line.includes("is tried again"));
+  await until("the log has it", () => told().length > 0);
+  assert.deepEqual(told(), ["Whether openai answers is not known: a turn that had failed is tried again"]);
+});
+
 for (const [what, act, answered] of [
   // It failed as well, and waits in its place.
   [
