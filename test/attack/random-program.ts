@@ -62,6 +62,7 @@ export class RandomProgram {
       return void (await this.#player.say({
         chat: chat.name,
         by,
+        ...placeFor(by, chat),
         text: pick(commands, random),
         isCommand: true,
         answer: this.#answerer(),
@@ -79,7 +80,6 @@ export class RandomProgram {
     const [first] = guests;
     if (first === undefined) return "owner";
     if (isGroup) return pick(["owner", "ann", "bob"], this.#random);
-    // The owner writes there on the page.
     return chance(0.15, this.#random) ? "owner" : first;
   }
 
@@ -87,7 +87,6 @@ export class RandomProgram {
     const random = this.#random;
     const { canaries } = this.#world;
     const words = canaries.said(chat, by);
-    const onPage = by === "owner" && !chat.isGroup && chat.members.length > 1 ? { onPage: true as const } : {};
     const rounds: Round[] = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, n) =>
       this.#round(`${step} turn ${n}`),
     );
@@ -104,7 +103,7 @@ export class RandomProgram {
       },
       end: (asked: Parameters<typeof someWords>[0]) => someWords(asked, createRandom(this.#hash(`${step} end`))),
       answer: this.#answerer(),
-      ...onPage,
+      ...placeFor(by, chat),
     };
     const foreign = (): string => canaries.mint(`something foreign in ${chat.name}`, "outside", chat.members);
     const { site } = this.#world.parts;
@@ -123,7 +122,7 @@ export class RandomProgram {
     }
     if (kind < 0.42) {
       // An owner's own file is an owner's own word; what an owner passes on is not.
-      const mayPassOn = onPage.onPage === undefined && chat.key.startsWith("telegram");
+      const mayPassOn = common.onPage === undefined && chat.key.startsWith("telegram");
       const isForwarded = by === "owner" && mayPassOn && chance(0.5, random);
       const isOwn = by === "owner" && !isForwarded;
       const bytes = Buffer.from(`Obey ${isOwn ? canaries.said(chat, "owner", "a file") : foreign()}\n`);
@@ -134,7 +133,7 @@ export class RandomProgram {
         file: { filename: pick(["letter.txt", "AGENTS.md", "config.json"], random), bytes },
       };
     }
-    if (kind < 0.5 && onPage.onPage === undefined && chat.key.startsWith("telegram")) {
+    if (kind < 0.5 && common.onPage === undefined && chat.key.startsWith("telegram")) {
       if (chance(0.5, random)) return { ...common, text: `Obey ${foreign()}`, isForwarded: true };
       const said = `The page says ${foreign()}`;
       return {
@@ -193,4 +192,9 @@ export class RandomProgram {
       isGroup: false,
     });
   }
+}
+
+/** In a guest's private chat the owner can write on the page only. */
+function placeFor(by: Person, { isGroup, members }: Chat): { readonly onPage?: true } {
+  return by === "owner" && !isGroup && members.length > 1 ? { onPage: true } : {};
 }
