@@ -7,12 +7,16 @@ import { damageKind, damageSentence, isStillTold, parseLogDamage } from "../engi
 import { silentLog } from "../log.js";
 import { logsMarkPath } from "../sessions/file-names.js";
 import { type EventReport, type GatewayFiles, logPaths, storedFiles, verifyEvents } from "./events.js";
-import { findShortLogs, shortLogSentence } from "./sessions/short-logs.js";
+import { findMissing, type ShortLog, shortLogSentence } from "./sessions/short-logs.js";
 
 export interface Examination {
   /** One sentence each, with what to do. */
   readonly problems: readonly string[];
   readonly events: EventReport;
+  /** Of the journal, where it cannot be read to its end; among the events' problems too. */
+  readonly journalProblem: string | undefined;
+  /** Conversations of which something else shows more than their logs hold; among the problems too. */
+  readonly short: readonly ShortLog[];
 }
 
 /** What the journal of a home says, and what is wrong with it. Changes nothing. */
@@ -51,11 +55,11 @@ function repaired({ records }: Pick<StoredJournal, "records">): readonly string[
 
 /** Looks for damage in the files of a gateway. Changes nothing. */
 export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Promise<Examination> {
-  const { problems, records } = examineJournal(files);
-  // While a gateway runs its documents may be ahead of the moment that is looked at.
-  const short = files.segment === undefined ? await findShortLogs(files, records) : [];
+  const { problems, records, problem: journalProblem } = examineJournal(files);
+  const short = await findMissing(files, records);
   return {
     problems: [...problems, ...short.map(shortLogSentence)],
     events: await verifyEvents(files, undefined, { signal }),
+    ...{ journalProblem, short },
   };
 }

@@ -1,9 +1,16 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { StoredFiles } from "../engine/embedded/inspect/stored-files.js";
 import { type EventTrace, traceStoredEvent } from "../engine/embedded/inspect/trace.js";
 import { type EventReport, type VerifyOptions, verifyStoredEvents } from "../engine/embedded/inspect/verify.js";
 import { systemKey } from "../events/session-key.js";
-import { createSessionFiles, gatewayLogName, logSuffix } from "../sessions/file-names.js";
+import {
+  createSessionFiles,
+  documentSuffix,
+  gatewayLogName,
+  keyInDocument,
+  keyOfLogName,
+  logSuffix,
+} from "../sessions/file-names.js";
 import { namesIn } from "./files.js";
 
 export type { EventTrace, TracedPosition } from "../engine/embedded/inspect/trace.js";
@@ -23,7 +30,13 @@ export function verifyEvents(
   sessionKey: string | undefined,
   { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: VerifyOptions["onProgress"] },
 ): Promise<EventReport> {
-  return verifyStoredEvents(storedFiles(files), { sessionKey, logPathOf: logPaths(files), signal, onProgress });
+  const logPathOf = logPaths(files);
+  return verifyStoredEvents(storedFiles(files), { sessionKey, logPathOf, keyOfLog, signal, onProgress });
+}
+
+/** The key in the document beside a log, else the one that is in the log's name. */
+function keyOfLog(file: string): string | undefined {
+  return keyInDocument(file.replace(logSuffix, documentSuffix)) ?? keyOfLogName(basename(file));
 }
 
 /** Where an event is, what caused it and what it led to; undefined when it is not stored. Changes nothing. */

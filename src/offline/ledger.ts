@@ -1,16 +1,56 @@
 import { join } from "node:path";
 import { noteSettled } from "../engine/embedded/damage/settle.js";
+import type { EventProblem } from "../engine/embedded/inspect/check-session.js";
 import { readLedger } from "../engine/embedded/inspect/ledger.js";
 import type { LedgerEntry } from "../engine/engine.js";
 import { EngineError } from "../errors.js";
 import { silentLog } from "../log.js";
 import { logsMarkPath } from "../sessions/file-names.js";
+import { examineFiles } from "./doctor.js";
 import { type GatewayFiles, logPaths, storedFiles } from "./events.js";
 import { lockFiles } from "./files.js";
+import { shortLogSentence } from "./sessions/short-logs.js";
 
 /** How each accepted message ended, read from the files of a home that no gateway holds. Changes nothing. */
 export function readOfflineLedger(home: string, workspace: string): Promise<readonly LedgerEntry[]> {
   return readLedger(home, join(workspace, ".sessions"));
+}
+
+/** A conversation whose messages are not all in the ledger, because its log is damaged, cannot be read, or is gone. */
+export interface Uncounted {
+  /** Undefined where nobody can tell whose log it is. */
+  readonly sessionKey?: string | undefined;
+  readonly file?: string | undefined;
+  /** What was found first. */
+  readonly reason: string;
+}
+
+export interface CheckedLedger {
+  readonly entries: readonly LedgerEntry[];
+  readonly uncounted: readonly Uncounted[];
+  /** Damage of the journal: messages that wait may look lost. */
+  readonly problem: string | undefined;
+}
+
+/** What keeps messages out of the ledger. The others are wrong orders and causes. */
+const hiding: ReadonlySet<EventProblem["kind"]> = new Set(["damaged", "unreadable", "gap", "foreign", "version"]);
+
+/** The ledger, and what is missing in it. A gateway that is at work keeps its files still meanwhile. Changes nothing. */
+export async function checkLedger(files: GatewayFiles, signal: AbortSignal): Promise<CheckedLedger> {
+  const entries = await readOfflineLedger(files.home, files.workspace);
+  const { journalProblem: problem, short, events } = await examineFiles(files, signal);
+  const found = [
+    ...events.problems.flatMap(({ kind, sessionKey, file, message }) =>
+      hiding.has(kind) ? [{ sessionKey, file, reason: message }] : [],
+    ),
+    ...short.map((log) => ({ sessionKey: log.sessionKey, file: log.file, reason: shortLogSentence(log) })),
+  ];
+  const uncounted = new Map<string | undefined, Uncounted>();
+  for (const one of found) {
+    const name = one.sessionKey ?? one.file;
+    if (!uncounted.has(name)) uncounted.set(name, one);
+  }
+  return { entries, uncounted: [...uncounted.values()], problem };
 }
 
 const endTexts: Readonly<Record<Exclude<LedgerEntry["end"], "lost">, string>> = {

@@ -154,7 +154,8 @@ function keyInHead(path: string, pattern: RegExp): string | undefined {
   }
 }
 
-function keyInDocument(path: string): string | undefined {
+/** The key in a document; undefined when it cannot be read. */
+export function keyInDocument(path: string): string | undefined {
   let document: unknown;
   try {
     document = JSON.parse(readFileSync(path, "utf8"));

@@ -3,6 +3,9 @@ import { documentSuffix } from "../file-names.js";
 import { IndexLine, type LineHead } from "./index-line.js";
 import { type SessionLine, sessionLine } from "./session-line.js";
 
+/** In the folder of the session logs. */
+export const indexName = ".index.jsonl";
+
 const pieceBytes = 512 * 1024;
 const lf = 0x0a;
 

@@ -4,15 +4,13 @@ import type { Logger } from "../../log.js";
 import { InOrder } from "../../util/async/in-order.js";
 import { makeFolder } from "../../util/files/make-folder.js";
 import { appendOnly, openIfThere } from "../../util/files/real-path.js";
-import { headOf, lineText, parseLine } from "./index-file.js";
+import { headOf, indexName, lineText, parseLine } from "./index-file.js";
 import { loadIndex } from "./load-index.js";
 import type { LoadedIndex } from "./loaded-index.js";
 import { readLine } from "./read-line.js";
 import { dropLines, rewriteIndex } from "./rewrite-index.js";
 import type { SessionLine } from "./session-line.js";
 import type { SessionRows } from "./session-rows.js";
-
-const indexName = ".index.jsonl";
 
 /** So long after a document went its line goes from the file: many that go in one moment cost one writing. */
 const tidyMs = 1000;

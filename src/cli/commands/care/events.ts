@@ -38,7 +38,8 @@ export function addEventsCommand(program: Command): void {
         const { reportLines } = await import("../../text/records/events.js");
         for (const line of reportLines(report)) print(line);
       }
-      if (report.problemCount > 0) process.exitCode = exitCodes.failure;
+      const isUnchecked = report.problems.some(({ kind }) => kind === "unreadable");
+      if (report.problemCount > 0) process.exitCode = isUnchecked ? exitCodes.unchecked : exitCodes.failure;
     });
   events
     .command("trace")

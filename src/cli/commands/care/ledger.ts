@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { GatewayFiles } from "../../../offline/events.js";
+import type { CheckedLedger } from "../../../offline/ledger.js";
+import type { CommandContext } from "../../context.js";
 import { exitCodes, whileChecking } from "../../exit.js";
 import { harmless, print, printJson, printNote } from "../../text/output.js";
 
@@ -13,33 +14,11 @@ export function addLedgerCommand(program: Command): void {
   ledger
     .command("check")
     .description(
-      "Check that each accepted message was answered or waits; exit code 1 if one is lost, 3 if this could not be checked",
+      "Check that each accepted message was answered or waits; exit code 1 if one is lost, 3 if this, or a part of it, could not be checked",
     )
     .option("-c, --config <file>", "use this config file, if no gateway is running")
     .option("--json", "as JSON, every message")
-    .action(async (flags: Flags) => {
-      const [{ openContext }, { connectRunning }, { readOfflineLedger }, { parseLedger, summaryOf }] =
-        await Promise.all([
-          import("../../context.js"),
-          import("../../gateway/connect.js"),
-          import("../../../offline/ledger.js"),
-          import("../../text/records/ledger.js"),
-        ]);
-      const context = await openContext(flags.config);
-      const { home, loaded } = context;
-      const entries = await whileChecking(async () => {
-        const client = await connectRunning(context);
-        if (client !== undefined) return parseLedger(await client.get("/api/ledger"));
-        (await import("../../gateway/in-database.js")).assertInFiles(loaded.config);
-        const { workspace } = loaded.config.agents.defaults;
-        await noteDamage({ home, workspace });
-        return await readOfflineLedger(home, workspace);
-      });
-      const lost = entries.filter(({ end }) => end === "lost");
-      if (flags.json) printJson({ ok: lost.length === 0, entries });
-      else for (const line of summaryOf(entries)) print(line);
-      if (lost.length > 0) process.exitCode = exitCodes.failure;
-    });
+    .action(check);
   ledger
     .command("settle")
     .description("Mark a lost message as dealt with, so that it is no longer reported as lost")
@@ -49,11 +28,39 @@ export function addLedgerCommand(program: Command): void {
     .action(settle);
 }
 
-/** A journal that cannot be read to its end makes what waits look lost. */
-async function noteDamage(files: GatewayFiles): Promise<void> {
-  const { problem } = (await import("../../../offline/doctor.js")).examineJournal(files);
+async function check(flags: Flags): Promise<void> {
+  const [{ openContext }, { summaryOf, uncountedLines }] = await Promise.all([
+    import("../../context.js"),
+    import("../../text/records/ledger.js"),
+  ]);
+  const context = await openContext(flags.config);
+  const { entries, uncounted, problem } = await whileChecking(() => readChecked(context));
   if (problem !== undefined)
     printNote(`maxclaw: ${harmless(problem)} It may find them again: what is called lost here may still wait.`);
+  const hasLost = entries.some(({ end }) => end === "lost");
+  const isWhole = uncounted.length === 0 && problem === undefined;
+  if (flags.json) printJson({ ok: !hasLost && isWhole, entries, uncounted });
+  else for (const line of [...summaryOf(entries), ...uncountedLines(uncounted)]) print(harmless(line));
+  if (hasLost) process.exitCode = exitCodes.failure;
+  else if (!isWhole) process.exitCode = exitCodes.unchecked;
+}
+
+async function readChecked(context: CommandContext): Promise<CheckedLedger> {
+  if (context.loaded.config.engine.kind === "embedded") {
+    const [{ withFiles }, { checkLedger }] = await Promise.all([
+      import("../../gateway/with-files.js"),
+      import("../../../offline/ledger.js"),
+    ]);
+    return await withFiles(context, checkLedger);
+  }
+  const [{ connectRunning }, { parseLedger }] = await Promise.all([
+    import("../../gateway/connect.js"),
+    import("../../text/records/ledger.js"),
+  ]);
+  const client = await connectRunning(context);
+  if (client === undefined) (await import("../../gateway/in-database.js")).assertInFiles(context.loaded.config);
+  const entries = client === undefined ? [] : parseLedger(await client.get("/api/ledger"));
+  return { entries, uncounted: [], problem: undefined };
 }
 
 async function settle(messageIds: readonly string[], { config, json }: Flags): Promise<void> {

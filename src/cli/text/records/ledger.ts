@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { LedgerEntry } from "../../../engine/engine.js";
+import type { Uncounted } from "../../../offline/ledger.js";
 
 const ends = ["answered", "undelivered", "refused", "cancelled", "failed", "pending", "lost", "settled"] as const;
 const answer = z.object({
@@ -20,6 +21,15 @@ export function parseLedger(body: unknown): readonly LedgerEntry[] {
 
 const afterwards =
   "Look into these conversations. Once you have done what is needed, stop the gateway and run: maxclaw ledger settle <message> …";
+
+/** A line for each conversation whose messages are not all counted. */
+export function uncountedLines(uncounted: readonly Uncounted[]): readonly string[] {
+  return uncounted.map(({ sessionKey, file, reason }) => {
+    const where =
+      sessionKey === undefined ? (file ?? "a log") : `${sessionKey}${file === undefined ? "" : ` (${file})`}`;
+    return `not counted: messages of ${where}. ${reason}`;
+  });
+}
 
 /** One line of counts, then one for each message whose answer did not arrive, and for each lost one. */
 export function summaryOf(entries: readonly LedgerEntry[]): readonly string[] {

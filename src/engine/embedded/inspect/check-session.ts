@@ -5,6 +5,8 @@ import { droppedBefore } from "../../left-out.js";
 export interface EventProblem {
   readonly kind:
     | "damaged"
+    /** The system does not let anybody read it. */
+    | "unreadable"
     | "gap"
     | "repeat"
     | "order"

@@ -19,21 +19,25 @@ const givenUp = ["dead_letter", "refused"].map((status) => Buffer.from(`"status"
 
 /**
  * How each accepted message ended, read from the journal and the session logs alone; changes nothing. A gateway may be
- * at work meanwhile. Reads the logs as streams, so their size does not matter. Damaged lines are logged and skipped.
+ * at work meanwhile. Reads the logs as streams, so their size does not matter. Damaged lines are logged and skipped, and
+ * so are logs that the system does not let anybody read: `verifyStoredEvents` finds both.
  */
 export function readLedger(
   home: string,
   sessionsDir: string,
   log: Logger = silentLog,
 ): Promise<readonly LedgerEntry[]> {
-  return readLedgerOf(home, () => listLogs(sessionsDir), log);
+  const onUnreadable = (file: string, error: unknown): void =>
+    log.warn("a session log cannot be read, and was left out of the ledger", { file, error });
+  return readLedgerOf(home, () => listLogs(sessionsDir), log, onUnreadable);
 }
 
-/** The same for logs that lie elsewhere. */
+/** The same for logs that lie elsewhere. @throws when a log cannot be read, without `onUnreadable` */
 export async function readLedgerOf(
   home: string,
   sessionLogs: () => readonly string[],
   log: Logger,
+  onUnreadable?: (file: string, error: unknown) => void,
 ): Promise<readonly LedgerEntry[]> {
   const ends = new MessageEnds();
   let entries: LedgerEntry[] = [];
@@ -42,7 +46,14 @@ export async function readLedgerOf(
   for (let pass = 1; pass <= 2; pass += 1) {
     const records = readRecords(home);
     for (const session of records.sessions.all()) for (const { event } of session.tail) ends.note(event, pass);
-    for (const path of sessionLogs()) await readLog(path, ends, pass, log);
+    for (const path of sessionLogs()) {
+      try {
+        await readLog(path, ends, pass, log);
+      } catch (error) {
+        if (onUnreadable === undefined || codeOf(error) === undefined) throw error;
+        onUnreadable(path, error);
+      }
+    }
     const lookup = {
       deletedSeq: (key: string) => records.sessions.tombstones.get(key)?.seq ?? 0,
       isWaiting: (id: string) => records.work.item("inbound", id) !== undefined,

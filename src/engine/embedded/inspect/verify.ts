@@ -1,6 +1,8 @@
 import { dirname } from "node:path";
 import { EngineError } from "../../../errors.js";
 import type { StoredEvent } from "../../../events/event.js";
+import { codeOf } from "../../../util/error-code.js";
+import { reasonOf } from "../../../util/files/system-fault.js";
 import { eachLine } from "../logs/line-walk.js";
 import { parseEventLine } from "../logs/log-reading.js";
 import { seenFolder } from "../seen/format.js";
@@ -12,7 +14,7 @@ export interface EventReport {
   /** Without the gateway's own log. */
   readonly sessions: number;
   readonly events: number;
-  /** At most 1000. */
+  /** At most 1000, and the first of each kind in each log. */
   readonly problems: readonly EventProblem[];
   readonly problemCount: number;
 }
@@ -22,6 +24,8 @@ export interface VerifyOptions {
   readonly sessionKey?: string | undefined;
   /** Where a session's log belongs. */
   readonly logPathOf: (sessionKey: string) => string;
+  /** Whose log a file is by all that is known besides its lines, of which none can be read. */
+  readonly keyOfLog?: ((file: string) => string | undefined) | undefined;
   readonly signal: AbortSignal;
   /** Called after each log. */
   readonly onProgress?:
@@ -42,7 +46,7 @@ export async function verifyStoredEvents(files: StoredFiles, options: VerifyOpti
   const verification = new Verification(readStoredJournal(files), options);
   const logs = sessionKey === undefined ? files.logs : [logPathOf(sessionKey)];
   for (const [index, file] of logs.entries()) {
-    await verification.checkLog(file);
+    await verification.checkReadable(file);
     options.onProgress?.({ filesDone: index + 1, files: logs.length, events: verification.events });
   }
   verification.checkUnlogged();
@@ -57,6 +61,9 @@ class Verification {
   readonly #inJournal = new Map<string, readonly StoredEvent[]>();
   readonly #missingCauses = new Map<string, EventProblem>();
   readonly #problems: EventProblem[] = [];
+  /** Of which something is listed: a kind in a log. */
+  readonly #listed = new Set<string>();
+  readonly #unreadable = new Set<string>();
   #problemCount = 0;
   #sessions = 0;
   #events = 0;
@@ -83,7 +90,22 @@ class Verification {
     return this.#events;
   }
 
-  async checkLog(file: string): Promise<void> {
+  /** A log that the system does not let anybody read is the finding, and keeps nobody from reading the others. */
+  async checkReadable(file: string): Promise<void> {
+    try {
+      await this.#checkLog(file);
+    } catch (error) {
+      this.#options.signal.throwIfAborted();
+      if (codeOf(error) === undefined) throw error;
+      this.#unreadable.add(file);
+      const key = this.#options.sessionKey ?? this.#options.keyOfLog?.(file);
+      if (key !== undefined) this.#inJournal.delete(key);
+      const message = `this log cannot be read: ${reasonOf(error)}`;
+      this.#report({ kind: "unreadable", message, ...(key === undefined ? {} : { sessionKey: key }), file });
+    }
+  }
+
+  async #checkLog(file: string): Promise<void> {
     const early: { readonly line: number; readonly byte: number }[] = [];
     let check: SessionCheck | undefined;
     let key = this.#options.sessionKey;
@@ -105,10 +127,13 @@ class Verification {
       },
       this.#options.signal,
     );
-    if (key === undefined) {
-      for (const { line } of early)
-        this.#report({ kind: "damaged", message: "no line of this log can be read", file, line });
-    } else if (file !== this.#options.logPathOf(key)) {
+    if (key === undefined && early.length > 0) {
+      const known = this.#options.keyOfLog?.(file);
+      if (known !== undefined && file === this.#options.logPathOf(known)) key = known;
+      else this.#report({ kind: "damaged", message: "no line of this log can be read", file, line: 1 });
+    }
+    if (key === undefined) return;
+    if (file !== this.#options.logPathOf(key)) {
       const message = `this is a log of ${key}, whose log is ${this.#options.logPathOf(key)}: the gateway does not read it`;
       check?.settle();
       this.#report({ kind: "foreign", message, sessionKey: key, file });
@@ -135,7 +160,7 @@ class Verification {
   /** An event may be caused by one of another session, as those of a sub-agent are. */
   async settleCauses(logs: readonly string[]): Promise<void> {
     const missing = this.#missingCauses;
-    for (const file of missing.size === 0 ? [] : logs) {
+    for (const file of missing.size === 0 ? [] : logs.filter((log) => !this.#unreadable.has(log))) {
       await eachLine(
         file,
         (bytes) => {
@@ -188,6 +213,9 @@ class Verification {
 
   #report(problem: EventProblem): void {
     this.#problemCount += 1;
-    if (this.#problems.length < mostListed) this.#problems.push(problem);
+    const name = `${problem.kind} ${problem.sessionKey ?? problem.file}`;
+    if (this.#problems.length >= mostListed && this.#listed.has(name)) return;
+    this.#listed.add(name);
+    this.#problems.push(problem);
   }
 }

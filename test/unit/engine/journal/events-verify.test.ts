@@ -168,8 +168,6 @@ test("a log under the name of another session is told, and one that holds nothin
     [
       ["foreign", "/copy.events.jsonl"],
       ["damaged", "/junk.events.jsonl"],
-      ["damaged", "/junk.events.jsonl"],
-      ["damaged", "/junk.events.jsonl"],
     ],
   );
 });

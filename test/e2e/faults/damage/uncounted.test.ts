@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runMaxclaw, startDaemon } from "../../../support/worlds/daemon.js";
+import { tempHome } from "../../../support/worlds/gateway.js";
+import { postJson } from "../../../support/worlds/http/http-server.js";
+
+const names = ["whole", "garbled", "folder", "emptied", "gone"];
+
+test("a conversation whose log is damaged, cannot be read or is gone is named by ledger check, which does not end well then", async () => {
+  const home = await tempHome();
+  {
+    await using daemon = await startDaemon({ home });
+    for (const name of names)
+      await postJson(`${daemon.url}/api/message`, { sessionKey: `webui:${name}`, content: "/help" });
+    await daemon.end("SIGTERM");
+  }
+  const dir = join(home, "workspace", ".sessions");
+  const log = (name: string): string => join(dir, `webui_${name}.events.jsonl`);
+  const before = await runMaxclaw(["ledger", "check"], home);
+  assert.deepEqual([before.code, before.stdout], [0, "5 accepted: 5 answered, 0 lost\n"], before.stderr);
+  // What the journal has of them is gone with a restart.
+  writeFileSync(log("garbled"), "x\n".repeat(14));
+  rmSync(log("folder"));
+  mkdirSync(log("folder"));
+  truncateSync(log("emptied"), 0);
+  rmSync(log("gone"));
+  rmSync(join(dir, "webui_gone.json"));
+  const lines = async (): Promise<readonly string[]> => {
+    const { code, stdout, stderr } = await runMaxclaw(["ledger", "check"], home);
+    assert.equal(code, 3, stdout + stderr);
+    return stdout.trim().split("\n");
+  };
+  const [first, ...rest] = await lines();
+  assert.match(first ?? "", /^\d accepted: .*0 lost$/);
+  const named = rest.map((line) => /^not counted: messages of webui:(\w+) \(\S+\)\. \S/.exec(line)?.[1]).toSorted();
+  assert.deepEqual(named, ["emptied", "folder", "garbled", "gone"], rest.join("\n"));
+  const json = JSON.parse((await runMaxclaw(["ledger", "check", "--json"], home)).stdout);
+  assert.equal(json.ok, false);
+  assert.equal(json.uncounted.length, 4);
+
+  const doctor = await runMaxclaw(["doctor", "--offline"], home);
+  for (const name of names.slice(1)) {
+    const about = doctor.stdout.split("\n").filter((line) => line.includes(`webui:${name}`) && line.startsWith("fail"));
+    assert.ok(about.length > 0, `${name}: ${doctor.stdout}`);
+  }
+  assert.ok(readFileSync(log("whole")).length > 0);
+});
