@@ -34,7 +34,8 @@ export interface Metrics extends Reactor {
   snapshot(): MetricsSnapshot;
   noteModelCall(timing: ModelTiming): void;
   /** In Prometheus' text format, version 0.0.4. */
-  prometheusText(): string;
+  /** `isReady`: messages are taken, as `GET /ready` says. */
+  prometheusText(isReady: boolean): string;
 }
 
 const durationBucketsSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
@@ -70,7 +71,10 @@ function createFamilies() {
 }
 
 /** `read`: how the gateway is at the moment; without it only what happens is counted. */
-export function createMetricsReactor(read?: () => GatewayReadings, now: () => number = Date.now): Metrics {
+export function createMetricsReactor(
+  read?: (isReady: boolean) => GatewayReadings,
+  now: () => number = Date.now,
+): Metrics {
   const families = createFamilies();
   const { messages, turns, failures, deliveries, toolCalls, retries, tokens, cost, durations } = families;
   const lags = new LagMetrics();
@@ -131,9 +135,9 @@ export function createMetricsReactor(read?: () => GatewayReadings, now: () => nu
       families.firstWords.observe(firstMs / 1000, provider);
       families.modelCalls.observe(totalMs / 1000, provider);
     },
-    prometheusText() {
+    prometheusText(isReady) {
       const counted = [...Object.values(families), ...lags.families].map((family) => family.text()).join("");
-      return counted + (read === undefined ? "" : gatewayText(read(), now())) + ofProcess.text();
+      return counted + (read === undefined ? "" : gatewayText(read(isReady), now())) + ofProcess.text();
     },
   };
 }

@@ -11,7 +11,7 @@ export interface StatusSources {
   readonly diskProblem: () => string | undefined;
   readonly holdFiles?: StatusApi["holdFiles"] | undefined;
   /** What `/metrics` shows. */
-  readonly metrics: () => string;
+  readonly metrics: (isReady: boolean) => string;
 }
 
 export interface StatusOperationPorts extends StatusSources {
@@ -35,6 +35,6 @@ export function createStatusOperations(ports: StatusOperationPorts): StatusApi {
     usage: (days) => ports.budgets.report(days),
     ledger: () => engine.ledger(),
     ...(ports.holdFiles === undefined ? {} : { holdFiles: ports.holdFiles }),
-    metrics: ports.metrics,
+    metrics: () => ports.metrics(whyNotReady() === undefined),
   };
 }

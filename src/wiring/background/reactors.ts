@@ -20,7 +20,7 @@ const mostOfFirstPiece = 20_000;
 export interface OpenedReactors {
   readonly onModelAnswered: AgentPorts["onModelAnswered"];
   /** For `/metrics`; empty where nothing is counted. */
-  readonly metricsText: () => string;
+  readonly metricsText: (isReady: boolean) => string;
   /** Begins to listen. */
   start(): void;
 }
@@ -64,7 +64,7 @@ export function openReactors(
   return {
     onModelAnswered:
       metrics && (({ model, ...times }) => metrics.noteModelCall({ provider: providerOf(model), ...times })),
-    metricsText: () => metrics?.prometheusText() ?? "",
+    metricsText: (isReady) => metrics?.prometheusText(isReady) ?? "",
     start() {
       for (const reactor of [...reactors, ...others]) {
         reactor.start(events);
@@ -83,14 +83,14 @@ function readingsOf(
   { version }: GatewayOptions,
   { engine }: Core,
   { inbound }: Assistant,
-  { status: { status, channels }, spans }: Watched,
-): () => GatewayReadings {
-  return () => {
+  { status: { channels }, spans }: Watched,
+): (isReady: boolean) => GatewayReadings {
+  return (isReady) => {
     const { writable, inboundWaiting, outboundWaiting, deadLetters } = engine.status();
     const { oldest = {}, syncSeconds } = engine.measures?.() ?? {};
     return {
       version,
-      isReady: status.state === "ready",
+      isReady,
       isWritable: writable,
       queues: {
         inbound: { waiting: inboundWaiting, oldestAt: oldest.inbound },

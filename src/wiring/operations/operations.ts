@@ -43,7 +43,7 @@ export interface AtWork {
   readonly status: Status;
   readonly tools: OpenedTools;
   readonly mcp: Mcp;
-  readonly metrics: () => string;
+  readonly metrics: (isReady: boolean) => string;
 }
 
 /** The gateway's operations, as HTTP and programs use them. */

@@ -148,6 +148,8 @@ test("a full disk refuses new messages, loses no accepted one, and the gateway g
     }
     assert.equal(refused?.status, 503, JSON.stringify(refused?.body));
     assert.equal((await fetch(`${daemon.url}/ready`)).status, 503);
+    const metric = async (): Promise<string> => await (await fetch(`${daemon.url}/metrics`)).text();
+    assert.match(await metric(), /^maxclaw_ready 0$/m);
     assert.match((await problems(daemon)).join("\n"), /disk/i);
     execFileSync("rm", [join(small, "ballast")]);
     let ready = 503;
@@ -155,6 +157,7 @@ test("a full disk refuses new messages, loses no accepted one, and the gateway g
       ready = (await fetch(`${daemon.url}/ready`)).status;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+    assert.match(await metric(), /^maxclaw_ready 1$/m);
     assert.equal((await ask(daemon, "after")).status, 200);
     for (const { status, body } of await Promise.all(asked))
       assert.ok(status === 200 || body.code === "PERSISTENCE_FAILED", JSON.stringify(body));

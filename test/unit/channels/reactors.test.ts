@@ -173,9 +173,9 @@ test("metrics are shown in Prometheus' text format: help, type, one line for eac
       position: 0,
     }),
   );
-  const lines = metrics.prometheusText().split("\n");
+  const lines = metrics.prometheusText(false).split("\n");
   assert.equal(lines.at(-1), "");
-  const families = parsePrometheus(metrics.prometheusText());
+  const families = parsePrometheus(metrics.prometheusText(false));
   assert.equal(families.get("maxclaw_messages_accepted_total")?.samples[0]?.labels.channel, 'odd"name\n\\');
   assert.ok(lines.includes("# TYPE maxclaw_turns_total counter"));
   assert.ok(lines.includes('maxclaw_turns_total{end="complete"} 2'));
@@ -201,7 +201,7 @@ test("a label with ever new values does not make ever new series", () => {
     metrics.noteModelCall({ provider: `p${i}`, firstMs: 10, totalMs: 20 });
   }
   metrics.stop();
-  const families = parsePrometheus(metrics.prometheusText());
+  const families = parsePrometheus(metrics.prometheusText(false));
   const retries = families.get("maxclaw_model_retries_total")?.samples ?? [];
   assert.equal(retries.length, 65);
   assert.equal(retries.find(({ labels }) => labels.code === "other")?.value, 436);
@@ -231,7 +231,7 @@ test("a queue's age is that of its oldest message, and a channel that is away is
     }),
     () => now,
   );
-  const text = metrics.prometheusText();
+  const text = metrics.prometheusText(false);
   parsePrometheus(text);
   for (const line of [
     "maxclaw_ready 0",
