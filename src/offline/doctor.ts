@@ -56,10 +56,10 @@ function repaired({ records }: Pick<StoredJournal, "records">): readonly string[
 /** Looks for damage in the files of a gateway. Changes nothing. */
 export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Promise<Examination> {
   const { problems, records, problem: journalProblem } = examineJournal(files);
-  const short = await findMissing(files, records);
-  return {
-    problems: [...problems, ...short.map(shortLogSentence)],
-    events: await verifyEvents(files, undefined, { signal }),
-    ...{ journalProblem, short },
-  };
+  const missing = await findMissing(files, records);
+  const events = await verifyEvents(files, undefined, { signal });
+  // A log is named once: what is damaged in it says more than that it is short.
+  const damaged = new Set(events.problems.map(({ sessionKey }) => sessionKey));
+  const short = missing.filter(({ sessionKey }) => !damaged.has(sessionKey));
+  return { problems: [...problems, ...short.map(shortLogSentence)], events, journalProblem, short };
 }

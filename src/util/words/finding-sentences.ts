@@ -171,6 +171,7 @@ export const findingSentences = {
   stored_silent: "Journal and logs were not looked at, because the gateway that has them does not answer",
   stored_silent_todo: "Stop it, then run this again",
   stored_todo: "maxclaw repair, with the gateway stopped",
+  stored_repeated: "{name}: {reason} (and {n} more there)",
   stored_more: "… and {n} more",
   stored_fine: "Nothing is damaged: {sessions}, {events}",
   no_backup: "There is no backup",

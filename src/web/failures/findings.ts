@@ -161,6 +161,7 @@ export const findingsInChinese: Readonly<Record<FindingCode, string>> = {
   stored_silent: "没有查看日志，因为使用它们的网关没有回应",
   stored_silent_todo: "请停止它，然后再运行一次",
   stored_todo: "停止网关后运行 maxclaw repair",
+  stored_repeated: "{name}：{reason}（那里还有 {n} 个）",
   stored_more: "……还有 {n} 个",
   stored_fine: "没有损坏：{sessions}，{events}",
   no_backup: "没有备份",

@@ -1,3 +1,4 @@
+import type { Examination } from "../../../offline/doctor.js";
 import { counted } from "../../../util/text/counted.js";
 import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
@@ -21,13 +22,9 @@ export const storedCheck: Check = {
     const { problems, events } = await examine(signal);
     const todo = findingSentence("stored_todo");
     const found: Finding[] = problems.map((problem) => ({ level: "fail", found: problem }));
-    for (const { sessionKey, file, message } of events.problems) {
-      const place = sessionKey ?? file;
-      found.push({
-        level: "fail",
-        found: place === undefined ? message : findingSentence("of_one", { name: place, reason: message }),
-        todo,
-      });
+    for (const [name, { message: reason, count }] of byPlace(events.problems)) {
+      const said = { name, reason, n: count - 1 };
+      found.push({ level: "fail", found: findingSentence(count === 1 ? "of_one" : "stored_repeated", said), todo });
     }
     const more = events.problemCount - events.problems.length;
     if (more > 0)
@@ -49,3 +46,16 @@ export const storedCheck: Check = {
         ];
   },
 };
+
+type Problems = Examination["events"]["problems"];
+
+/** What was found first in each log, and how many problems are there: most follow from the first one. */
+function byPlace(problems: Problems): ReadonlyMap<string, { readonly message: string; readonly count: number }> {
+  const places = new Map<string, { readonly message: string; readonly count: number }>();
+  for (const { sessionKey, file, message } of problems) {
+    const name = sessionKey ?? file ?? "journal";
+    const known = places.get(name);
+    places.set(name, { message: known?.message ?? message, count: (known?.count ?? 0) + 1 });
+  }
+  return places;
+}
