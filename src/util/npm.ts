@@ -156,14 +156,10 @@ function failure(said: string, code: number | string): NpmError {
       `The package registry could not be reached${byName}.`,
       "Look at the network and run the command again.",
     );
-  const last = said
-    .split("\n")
-    .map((line) => line.replace(/^npm (?:error|warn|ERR!) ?/, "").trim())
-    .join("\n")
-    // What follows is npm's help.
-    .replace(/\n[^\n]*\n+Usage:\n.*/s, "")
-    .split("\n")
-    .filter((line) => !aside.test(line))
-    .slice(-3);
-  return new NpmError(`npm ended with ${code}. It says: ${last.join(" ") || "nothing"}`, "");
+  const lines = said.split("\n").map((line) => line.replace(/^npm (?:error|warn|ERR!) ?/, "").trim());
+  const help = lines.indexOf("Usage:");
+  const last = (help === -1 ? lines : lines.slice(0, help)).filter((line) => !aside.test(line));
+  // npm's help begins with what the command is for.
+  if (help !== -1) last.pop();
+  return new NpmError(`npm ended with ${code}. It says: ${last.slice(-3).join(" ") || "nothing"}`, "");
 }

@@ -118,6 +118,12 @@ const words: readonly (readonly [string, string, number, RegExp])[] = [
     7,
     /: npm ended with 7\. It says: Exit handler never called! Nothing was changed\.\n$/,
   ],
+  [
+    "help behind the reason",
+    "npm error code EUSAGE\nnpm error\nnpm error Missing: x1@0.0.0 from lock file\nnpm error\nnpm error Clean install a project\nnpm error\nnpm error Usage:\nnpm error npm ci\nnpm error\nnpm error Options:\nnpm error [--omit <dev>]",
+    1,
+    /npm ended with 1\. It says: code EUSAGE Missing: x1@0\.0\.0 from lock file Nothing was changed/,
+  ],
 ];
 
 test("what npm says becomes a sentence: what happened, and what to do", async () => {
