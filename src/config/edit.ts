@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { ConfigError, messageOf } from "../errors.js";
-import { isMissing } from "../util/error-code.js";
+import { codeOf, isMissing } from "../util/error-code.js";
 import { makeFolder } from "../util/files/make-folder.js";
 import { replaceFile } from "../util/files/replace-file.js";
 import { systemSentence } from "../util/files/system-fault.js";
@@ -54,11 +54,14 @@ export async function inTurn<T>(file: string, work: (edit: Edit) => Promise<T>):
 
 async function claimOf(file: string): Promise<Claim> {
   const real = await realpath(file).catch(() => file);
+  const lock = `${real}.lock`;
   try {
-    return await Claim.wait(`${real}.lock`, longestChangeMs);
+    return await Claim.wait(lock, longestChangeMs);
   } catch (error) {
-    // People know the file, not the one beside it.
-    if (error instanceof Error && "syscall" in error) Object.assign(error, { path: file });
+    // People know the file, not the one beside it; where there is no right, it is to a new name in the folder.
+    const paths: Readonly<Record<string, string>> = { EISDIR: lock, EACCES: dirname(real), EPERM: dirname(real) };
+    if (error instanceof Error && "syscall" in error)
+      Object.assign(error, { path: paths[codeOf(error) ?? ""] ?? file });
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -103,6 +103,16 @@ for (const [what, text] of [
     await assert.rejects(editConfig(path, [add]), ConfigError);
     assert.equal(await readFile(path, "utf8"), text);
   });
+
+test("a lock that is a folder is named, and nothing is changed", async () => {
+  const path = await file("locked.json", "{}");
+  await mkdir(`${path}.lock`);
+  await assert.rejects(
+    editConfig(path, [add]),
+    (error) => error instanceof Error && "path" in error && error.path === `${path}.lock`,
+  );
+  assert.equal(await readFile(path, "utf8"), "{}");
+});
 
 test("a pipe instead of the config or the secrets is named, holds nobody up, and stays", async () => {
   const home = await mkdtemp(join(folder, "pipes-"));
