@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { until } from "../../../support/engine/engine-kit.js";
 import { runMaxclaw, startDaemon } from "../../../support/worlds/daemon.js";
 import { tempHome } from "../../../support/worlds/gateway.js";
 import { postJson } from "../../../support/worlds/http/http-server.js";
@@ -46,4 +47,32 @@ test("a conversation whose log is damaged, cannot be read or is gone is named by
     assert.equal(about.length, 1, `${name}: ${doctor.stdout}`);
   }
   assert.match(doctor.stdout, /webui:garbled: line 1 .* \(and 13 more there\)/);
+});
+
+test("a log that is damaged while a gateway runs is named, and conversations that come and go meanwhile are not", async () => {
+  const home = await tempHome();
+  await using daemon = await startDaemon({ home });
+  const say = (name: string) =>
+    postJson(`${daemon.url}/api/message`, { sessionKey: `webui:${name}`, content: "/help" });
+  await say("garbled");
+  const log = join(home, "workspace", ".sessions", "webui_garbled.events.jsonl");
+  await until("its log is written", () => existsSync(log) && statSync(log).size > 0);
+  writeFileSync(log, `x${readFileSync(log, "utf8").slice(1)}`);
+  const busy = new AbortController();
+  const traffic = (async () => {
+    for (let n = 0; !busy.signal.aborted; n++) {
+      await say(`n${n}`);
+      if (n % 3 === 0)
+        await fetch(`${daemon.url}/api/sessions/${encodeURIComponent(`webui:n${n}`)}`, { method: "DELETE" });
+    }
+  })();
+  for (let round = 0; round < 3; round++) {
+    const { code, stdout, stderr } = await runMaxclaw(["ledger", "check"], home);
+    assert.equal(code, 3, stdout + stderr);
+    assert.equal(stdout.match(/^not counted: .*/gm)?.length, 1, stdout);
+    assert.match(stdout, /^not counted: messages of webui:garbled \(\S+\)\. line 1 .* is damaged/m);
+  }
+  busy.abort();
+  await traffic;
+  await daemon.end("SIGTERM");
 });
