@@ -96,9 +96,11 @@ test("an update that is killed after any of its steps leaves one whole version, 
     await until(`it has ${step}`, async () => (await world.steps()).slice(before).includes(step), 40_000);
     await killed.end("SIGKILL");
     const reached = (await world.steps()).at(-1);
-    const version = reached === "switched" || reached === "updated" ? "0.2.0" : "0.1.0";
     const shown = await world.run(["--version"]);
-    assert.deepEqual([shown.stdout, shown.stderr], [`${version}\n`, ""], `killed at ${step}, it had ${reached}`);
+    const version = shown.stdout.trim();
+    // The switch is noted after it is made.
+    const mayBe = { tried: ["0.1.0", "0.2.0"], switched: ["0.2.0"], updated: ["0.2.0"] }[reached ?? ""] ?? ["0.1.0"];
+    assert.ok(mayBe.includes(version) && shown.stderr === "", `killed at ${step}, it had ${reached}: ${version}`);
     assert.equal((await world.run(["sessions", "list"])).code, 0);
     // The kill may come a step later.
     if (version === "0.2.0") break;
