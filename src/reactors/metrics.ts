@@ -33,8 +33,7 @@ export interface MetricsSnapshot {
 export interface Metrics extends Reactor {
   snapshot(): MetricsSnapshot;
   noteModelCall(timing: ModelTiming): void;
-  /** In Prometheus' text format, version 0.0.4. */
-  /** `isReady`: messages are taken, as `GET /ready` says. */
+  /** In Prometheus' text format, version 0.0.4. `isReady`: messages are taken, as `GET /ready` says. */
   prometheusText(isReady: boolean): string;
 }
 

@@ -13,24 +13,21 @@ export async function describeEffect(
   if (client === undefined) return undefined;
   const isBelow = (one: string, other: string): boolean => one === other || one.startsWith(`${other}.`);
   const isMeant = (one: string): boolean => keys.some((key) => isBelow(one, key) || isBelow(key, one));
-  let found: { readonly pending: JsonObject; readonly config: JsonObject };
   try {
-    const pending = toObject(await client.get("/api/config/pending"));
-    found = { pending, config: toObject(toObject(await client.get("/api/status")).config) };
+    const { restart } = toObject(await client.get("/api/config/pending"));
+    const { path, problem } = toObject(toObject(await client.get("/api/status")).config);
+    if (path !== file) return `The running gateway uses another file: ${String(path ?? "none")}.`;
+    if (typeof problem === "string") return problem;
+    const due = Array.isArray(restart) ? restart.map(String).filter(isMeant) : [];
+    return due.length === 0
+      ? "The running gateway uses it now."
+      : `Restart the gateway for ${due.join(", ")} to take effect.`;
   } catch (error) {
     if (!isUnauthorized(error)) throw error;
     return isMeant("gateway.token")
       ? "Restart the gateway for gateway.token to take effect."
       : `The running gateway does not say whether it uses it. ${error.message}`;
   }
-  const { path, problem } = found.config;
-  if (path !== file) return `The running gateway uses another file: ${String(path ?? "none")}.`;
-  if (typeof problem === "string") return problem;
-  const { restart } = found.pending;
-  const due = Array.isArray(restart) ? restart.map(String).filter(isMeant) : [];
-  return due.length === 0
-    ? "The running gateway uses it now."
-    : `Restart the gateway for ${due.join(", ")} to take effect.`;
 }
 
 /** Whether a gateway runs that goes on with an earlier config than that of the file. */

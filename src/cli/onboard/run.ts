@@ -106,7 +106,7 @@ export class Onboarding {
       );
     const context = await openContext();
     const lack = whatModelLacks(context.loaded.config);
-    if (lack !== undefined) printNote(`No model can answer yet${lack}`);
+    if (lack !== undefined) printNote(lack);
     const effect = await describeEffect(context, draft.path, this.#keys).catch(() => undefined);
     if (effect !== undefined) printNote(effect);
     const first = lack === undefined ? "" : "a model, as above; then ";
@@ -127,12 +127,13 @@ async function openPrompts(signal: AbortSignal): Promise<Prompts> {
   return new Questions(signal);
 }
 
-/** The rest of a sentence, and what to do; undefined where a model can answer. */
+/** Why no model can answer yet, and what to do; undefined where one can. */
 function whatModelLacks(config: Config): string | undefined {
   const reason = whyNoModel(config);
+  if (reason === undefined) return undefined;
   const isEmpty = !hasUsableProvider(config.providers) && config.agents.defaults.model === undefined;
-  if (reason === undefined || !isEmpty) return reason === undefined ? undefined : `. ${reason}`;
-  return ": the offline stand-in does, which only explains itself, or Ollama if it runs on this machine. To set one up: maxclaw onboard in a terminal, or e.g. maxclaw onboard --yes --provider openai --key-env OPENAI_API_KEY --model gpt-5.6";
+  if (!isEmpty) return `No model can answer yet. ${reason}`;
+  return "No model can answer yet: the offline stand-in does, which only explains itself, or Ollama if it runs on this machine. To set one up: maxclaw onboard in a terminal, or e.g. maxclaw onboard --yes --provider openai --key-env OPENAI_API_KEY --model gpt-5.6";
 }
 
 function isAnswered({ provider, model, channel, service }: OnboardFlags): boolean {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formatCost, formatCount, formatUsd } from "../../util/text/amounts.js";
+import { formatCost, formatCount, formatGuess, formatUsd } from "../../util/text/amounts.js";
 import { print, printTable } from "./output.js";
 
 const count = z.number();
@@ -79,10 +79,9 @@ function notesOn({ calls, unpricedCalls, guessedTokens, guessedUsd }: Row, count
     notes.push(
       `No price is known for ${formatCount(unpricedCalls)} of ${formatCount(calls)} answers: set prices.<model> in the config.${countsMoney ? " Until then budgets in dollars do not count them." : ""}`,
     );
-  const cost = formatCost(guessedUsd, guessedUsd === 0 ? unpricedCalls : 0);
   if (guessedTokens > 0)
     notes.push(
-      `Answers that were cut off have used about ${formatCount(guessedTokens)} tokens (${cost}) more: a guess.`,
+      `Answers that were cut off have used about ${formatCount(guessedTokens)} tokens (${formatGuess(guessedUsd, unpricedCalls)}) more: a guess.`,
     );
   return notes;
 }

@@ -55,6 +55,8 @@ const word = /(?:true|false|null)(?![\w$.+-])/y;
 const number =
   /[+-]?(?:Infinity|NaN|0[xX][0-9a-fA-F]+|(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w$.+-])/y;
 const name = /[$_\p{L}\p{Nl}][$_\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}\u200c\u200d]*/uy;
+/** What people write in names of models, and no comment. */
+const oddSign = /[-.@+]|\/(?![/*])/y;
 const escaped = String.raw`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|0(?!\d)|\r\n|[^ux0-9])`;
 const quoted: Readonly<Record<string, RegExp>> = {
   '"': new RegExp(String.raw`"(?:[^"\\\n\r]+|${escaped})*`, "y"),
@@ -144,10 +146,10 @@ class JsonWalk {
     const start = this.#at;
     const key = this.#take(name);
     if (key === undefined) throw this.#fault("a key is expected: a word, or a text in double quotes");
-    const next = this.#peek() ?? "";
-    if (!/[-./@+]/.test(next) || /^\/[/*]/.test(this.#text.slice(this.#at))) return key;
+    const sign = this.#take(oddSign);
+    if (sign === undefined) return key;
     this.#at = start;
-    throw this.#fault(`a key with ${next} in it belongs in double quotes`);
+    throw this.#fault(`a key with ${sign} in it belongs in double quotes`);
   }
 
   #string(): string {

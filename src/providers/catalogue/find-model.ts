@@ -58,10 +58,7 @@ export function unusableModels({ providers, agents: { defaults } }: NamedModels)
 }
 
 /** Why no model can answer, as one sentence; undefined where the config's own can. Its fallbacks do not count. */
-export function whyNoModel({
-  providers,
-  agents: { defaults },
-}: Parameters<typeof unusableModels>[0]): string | undefined {
+export function whyNoModel({ providers, agents: { defaults } }: NamedModels): string | undefined {
   const usable = usableProviders({ providers });
   const label = defaults.model?.trim();
   return refusalOf(() => (label ? findModel(label, usable, providers) : firstLabel(usable)))[0];

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isMissing } from "../error-code.js";
 
@@ -14,9 +14,10 @@ export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   try {
     await mkdir(path, { mode });
   } catch (error) {
-    if (isFolder(path)) return;
+    const look = (place: string) => stat(place).catch(() => undefined);
+    if ((await look(path))?.isDirectory() === true) return;
     const above = dirname(path);
-    if (!isMissing(error) || existsSync(above)) throw error;
+    if (!isMissing(error) || (await look(above)) !== undefined) throw error;
     await makeFolder(above, mode);
     await makeFolder(path, mode);
   }
@@ -27,14 +28,10 @@ export function makeFolderSync(path: string, mode = 0o700): void {
   try {
     mkdirSync(path, { mode });
   } catch (error) {
-    if (isFolder(path)) return;
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
     const above = dirname(path);
     if (!isMissing(error) || existsSync(above)) throw error;
     makeFolderSync(above, mode);
     makeFolderSync(path, mode);
   }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

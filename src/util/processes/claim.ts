@@ -23,7 +23,7 @@ export class Claim implements AsyncDisposable {
   static async take(path: string): Promise<Claim | undefined> {
     const claim = new Claim(path);
     if (await claim.#create()) return claim;
-    const holder = await claim.#read();
+    const holder = await read(path);
     const isOurs = holder === undefined ? await claim.#create() : isGone(holder) && (await claim.#replace());
     return isOurs ? claim : undefined;
   }
@@ -34,7 +34,7 @@ export class Claim implements AsyncDisposable {
     let last: string | undefined;
     let since = 0;
     while (!(await claim.#create())) {
-      const holder = await claim.#read();
+      const holder = await read(path);
       if (holder === undefined) continue;
       if (holder !== last) [last, since] = [holder, performance.now()];
       const isOver = isGone(holder) || performance.now() - since > mostMs;
@@ -46,12 +46,12 @@ export class Claim implements AsyncDisposable {
 
   /** The pid of who has it here; undefined where that cannot be known. */
   static async holder(path: string): Promise<number | undefined> {
-    return holderIn((await new Claim(path).#read()) ?? "");
+    return holderIn((await read(path)) ?? "") || undefined;
   }
 
   /** False once another process has taken it over. */
   async isHeld(): Promise<boolean> {
-    return (await this.#read()) === this.#text;
+    return (await read(this.#path)) === this.#text;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -86,23 +86,23 @@ export class Claim implements AsyncDisposable {
       throw error;
     }
   }
+}
 
-  /** Undefined where there is none. */
-  async #read(): Promise<string | undefined> {
-    const text = await this.#readOnce();
-    if (text !== "") return text;
-    // It may just be written.
-    await pause(lookAgainMs);
-    return await this.#readOnce();
-  }
+/** What a claim says; undefined where there is none. */
+async function read(path: string): Promise<string | undefined> {
+  const text = await readOnce(path);
+  if (text !== "") return text;
+  // It may just be written.
+  await pause(lookAgainMs);
+  return await readOnce(path);
+}
 
-  async #readOnce(): Promise<string | undefined> {
-    try {
-      return await readFile(this.#path, "utf8");
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
+async function readOnce(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
   }
 }
 

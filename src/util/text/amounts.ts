@@ -11,6 +11,11 @@ export function formatCost(usd: number, unpricedCalls: number): string {
   return usd === 0 ? "unknown" : `at least ${formatUsd(usd)}`;
 }
 
+/** A guess is no least amount: it is known, or nothing is. */
+export function formatGuess(usd: number, unpricedCalls: number): string {
+  return usd === 0 && unpricedCalls > 0 ? "unknown" : formatUsd(usd);
+}
+
 /** `1,234,567`. */
 export function formatCount(count: number): string {
   return String(Math.round(count)).replaceAll(/\B(?=(\d{3})+$)/g, ",");

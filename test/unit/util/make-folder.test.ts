@@ -21,12 +21,16 @@ test("a folder is made with all above it, for this account alone; what is there 
   }
 });
 
-test("where a folder can be neither made nor found, this is said at once", async (t) => {
-  if (process.platform !== "linux") return t.skip("needs /proc");
+test("where a folder can be neither made nor found, this is said at once", {
+  skip: process.platform !== "linux" && "only Linux has /proc",
+}, async () => {
   for (const path of ["/proc/nothing/like/this", "/proc/nothing"]) {
     await assert.rejects(makeFolder(path), { code: "ENOENT" });
     assert.throws(() => makeFolderSync(path), { code: "ENOENT" });
   }
+});
+
+test("a file in the place of a folder is an error, also for makeFolderSync, which makes the same folders", async () => {
   const root = await mkdtemp(join(tmpdir(), "maxclaw-folder-"));
   try {
     await writeFile(join(root, "file"), "");

@@ -58,9 +58,8 @@ async function readChecked(context: CommandContext): Promise<CheckedLedger> {
     import("../../text/records/ledger.js"),
   ]);
   const client = await connectRunning(context);
-  if (client === undefined) (await import("../../gateway/in-database.js")).assertInFiles(context.loaded.config);
-  const entries = client === undefined ? [] : parseLedger(await client.get("/api/ledger"));
-  return { entries, uncounted: [], problem: undefined };
+  if (client === undefined) throw (await import("../../gateway/in-database.js")).notInFiles(context.loaded.config);
+  return { entries: parseLedger(await client.get("/api/ledger")), uncounted: [], problem: undefined };
 }
 
 async function settle(messageIds: readonly string[], { config, json }: Flags): Promise<void> {

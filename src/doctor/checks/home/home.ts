@@ -34,7 +34,7 @@ async function folderFindings(
       ];
     const fix = {
       does: `mkdir ${folder}`,
-      apply: async () => void (await makeFolder(folder)),
+      apply: () => makeFolder(folder),
     };
     return [
       {
