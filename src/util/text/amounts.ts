@@ -11,7 +11,7 @@ export function formatCost(usd: number, unpricedCalls: number): string {
   return usd === 0 ? "unknown" : `at least ${formatUsd(usd)}`;
 }
 
-/** A guess is no least amount: it is known, or nothing is. */
+/** A guessed cost: the amount, or "unknown" where it is 0 because no price is known. */
 export function formatGuess(usd: number, unpricedCalls: number): string {
   return usd === 0 && unpricedCalls > 0 ? "unknown" : formatUsd(usd);
 }
