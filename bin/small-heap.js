@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -6,6 +7,9 @@ const newObjectBytes = 4 * 1024 * 1024;
 
 /** So much of the old objects' room may lie unused between those that are alive. */
 const mostGapBytes = 24 * 1024 * 1024;
+
+/** Who has worked for more than so much of the time since the last collection has no time for that. */
+const mostWork = 0.5;
 
 /** Hears of each collection of the whole heap: what it registers is alive for nobody. */
 const collections = new FinalizationRegistry((react) => react());
@@ -51,19 +55,22 @@ export function keepHeapSmall() {
  * Twice the room that V8 begins with: half as many collections, and less lives until one comes. V8 goes back to what it began with when a
  * program has nothing to do, so that the room is made again after each collection of the whole heap.
  */
-function keepRoom(collect) {
+function keepRoom(collect, since = performance.eventLoopUtilization()) {
   for (let round = 0; round < 8 && spaceOf("new_space").space_size < newObjectBytes; round++) makeRoom(collect);
-  closeGaps();
-  collections.register({}, () => keepRoom(collect));
+  const now = performance.eventLoopUtilization();
+  closeGaps(performance.eventLoopUtilization(now, since).utilization);
+  collections.register({}, () => keepRoom(collect, now));
 }
 
 /**
  * V8 moves old objects together only out of pages that are nearly empty, so that up to half of them lay unused under load. With this flag it does
- * so out of half-empty ones too. That takes time: the next collection does it where much is unused, and no other one.
+ * so out of half-empty ones too. That takes time, and what is compiled for speed is thrown away with the shapes of objects that nobody has just
+ * then: the next collection does it where much is unused and there is time.
  */
-function closeGaps() {
+function closeGaps(work) {
   const { space_size: size, space_used_size: used } = spaceOf("old_space");
-  setFlagsFromString(size - used > mostGapBytes ? "--optimize-for-size" : "--no-optimize-for-size");
+  const isWanted = size - used > mostGapBytes && work <= mostWork;
+  setFlagsFromString(isWanted ? "--optimize-for-size" : "--no-optimize-for-size");
 }
 
 /** V8 makes more room when more is alive than there was room for. */
