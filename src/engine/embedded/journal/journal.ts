@@ -320,12 +320,13 @@ export class Journal {
   }
 
   async #syncLazily(): Promise<void> {
+    // What is written while the disk works is synced by the next one.
+    this.#lazySync = undefined;
     try {
       if (this.#synced < this.#written) await this.sync(false);
     } catch {
       return; // `fail` has logged it.
     }
-    this.#lazySync = undefined;
     this.#announce();
   }
 
