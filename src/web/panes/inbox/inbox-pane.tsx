@@ -1,16 +1,17 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { PaneProps } from "../list.js";
+import { useKnown } from "../parts/known.js";
 import { Loading } from "../parts/loading.js";
 import type { PaneWorld } from "../world.js";
 import { AttentionSection } from "./attention-section.js";
 import { FailedJobCard, LetterCard, StrangerCard } from "./cards.js";
-import type { InboxItem, InboxList } from "./inbox-items.js";
+import type { InboxItem } from "./inbox-items.js";
 import { QuestionCard } from "./question-card.js";
 import { inboxWords } from "./words.js";
 
 /** Everything that waits, answered in place. `argument` is the id of what is to be looked at. */
 export function InboxPane({ world, argument }: PaneProps) {
-  const list = useInbox(world);
+  const list = useKnown(world.store, "inbox");
   useEffect(() => void world.refreshInbox(), []);
   // It may come with the next look: a push is faster than the list.
   const isThere = list?.items.some(({ id }) => id === argument) === true;
@@ -59,10 +60,4 @@ function Card(props: CardProps) {
     default:
       return props.item.kind satisfies never;
   }
-}
-
-function useInbox({ store }: PaneWorld): InboxList | undefined {
-  const [list, setList] = useState(store.known.inbox);
-  useEffect(() => store.watch(["inbox"], ({ inbox }) => setList(inbox)), []);
-  return list;
 }

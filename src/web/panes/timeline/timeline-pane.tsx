@@ -1,7 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
 import { momentOf } from "../../parts/format.js";
 import { titleOf } from "../chats/session-list.js";
 import type { PaneProps } from "../list.js";
+import { useKnown } from "../parts/known.js";
 import { placeOfArgument, timelineHash } from "./place.js";
 import { TurnList } from "./turn-list.js";
 import { TurnView } from "./turn-view.js";
@@ -17,8 +17,7 @@ export function TimelinePane({ world, argument }: PaneProps) {
 
 /** They may come after the pane: it can be the first that the reader opens. */
 function Chats({ store }: { readonly store: PaneProps["world"]["store"] }) {
-  const [{ entries }, setChats] = useState(store.known.chats);
-  useEffect(() => store.watch(["chats"], ({ chats }) => setChats(chats)), [store]);
+  const { entries } = useKnown(store, "chats");
   if (entries.length === 0) return <p class="muted">{timelineWords.t("noChats")}</p>;
   return (
     <>

@@ -31,6 +31,12 @@ function listing(times: number) {
       : { text: "All seen." };
 }
 
+/** Runs in the page: a frame, and what is to come at once, take two seconds. */
+const slowFrames = `
+  const soon = window.setTimeout.bind(window);
+  window.requestAnimationFrame = (draw) => soon(() => draw(performance.now()), 2000);
+  window.setTimeout = (act, ms = 0, ...more) => soon(act, ms <= 100 ? 2000 : ms, ...more);`;
+
 describe("the timeline on the web page", { timeout: 180_000, skip: withoutChromium() }, () => {
   let browser: Browser;
 
@@ -134,6 +140,22 @@ describe("the timeline on the web page", { timeout: 180_000, skip: withoutChromi
         for (const time of times) assert.ok(Date.parse(time ?? "") > 0, `${time}`);
         assert.match(await chats.first().innerText(), /\d\d:\d\d/);
       });
+    } finally {
+      await backend.stop();
+    }
+  });
+
+  pageTest("chats that come between the first drawing of a slow browser and its effects are shown", async () => {
+    const backend = await startBackend({ history: { "webui:0000aaaa": 1, "webui:0000bbbb": 1 } });
+    try {
+      await withPage(
+        browser,
+        `${backend.url}#/timeline`,
+        async (page) => {
+          await page.locator(".timeline-chat").nth(1).waitFor();
+        },
+        { onPage: (page) => page.addInitScript(slowFrames) },
+      );
     } finally {
       await backend.stop();
     }
