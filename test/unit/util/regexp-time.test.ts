@@ -7,16 +7,10 @@ import { hostileUnits } from "../../support/hostile.js";
 import { projectFile } from "../../support/project.js";
 import { type FoundRegExp, regExpsIn } from "../../support/rules/regexp-literals.js";
 
-/**
- * Lengths, and how long a pattern may take for one before it is looked at closely: a few times as long as linear ones need. What is quadratic takes
- * hundreds of milliseconds for the longest; what is far worse than that is noticed earlier, and needs no minutes.
- */
-const suspectMs = new Map([
-  [20, 2],
-  [300, 2],
-  [2000, 2],
-  [16_000, 12],
-]);
+/** What takes longer is looked at closely: it is no more than a few times as long as linear ones need. */
+const suspectMs = 2;
+/** The longest is hostile enough; what is far worse than that is noticed earlier, and needs no minutes. */
+const lengths = [20, 300, 2000, 16_000];
 
 /** Slow in what somebody writes who wants to stop the gateway, and never given that: why not. */
 const bounded: Readonly<Record<string, string>> = {
@@ -42,8 +36,8 @@ function isSlow(pattern: RegExp, prefix: string, unit: string): boolean {
     const text = `${prefix}${unit.repeat(Math.ceil(length / unit.length))}\u0001`;
     return () => text.replace(pattern, "");
   };
-  const suspect = [...suspectMs].find(([length, ms]) => cpuMs(look(length)) > ms);
-  return suspect !== undefined && isSteep(look, suspect[0]);
+  const suspect = lengths.find((length) => cpuMs(look(length)) > suspectMs);
+  return suspect !== undefined && isSteep(look, suspect);
 }
 
 test("regular expressions are found in code, and nothing else is taken for one", () => {
