@@ -59,9 +59,11 @@ async function claimOf(file: string): Promise<Claim> {
     return await Claim.wait(lock, longestChangeMs);
   } catch (error) {
     // People know the file, not the one beside it; where there is no right, it is to a new name in the folder.
-    const paths: Readonly<Record<string, string>> = { EISDIR: lock, EACCES: dirname(real), EPERM: dirname(real) };
+    const code = codeOf(error) ?? "";
+    const isLock = ["EISDIR", "ELOOP", "ENXIO"].includes(code);
+    const isRight = ["EACCES", "EPERM"].includes(code);
     if (error instanceof Error && "syscall" in error)
-      Object.assign(error, { path: paths[codeOf(error) ?? ""] ?? file });
+      Object.assign(error, { path: isLock ? lock : isRight ? dirname(real) : file });
     throw error;
   }
 }

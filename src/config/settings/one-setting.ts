@@ -35,9 +35,15 @@ export function pathToRemove(name: string, raw: JsonObject): readonly string[] {
   return parts.reduce<unknown>(inside, raw) === undefined ? spelledAsIn(raw, parts) : parts;
 }
 
+const quoted = String.raw`\["((?:[^"\\]|\\["\\])+)"\]`;
+const word = String.raw`[^.[\]"]+`;
+const wholeKey = new RegExp(`^(?:${word}|${quoted})(?:\\.${word}|${quoted})*$`);
+const eachPart = new RegExp(`${quoted}|${word}`, "g");
+
 function partsOf(name: string): readonly string[] {
-  const parts = [...name.matchAll(/\["([^"]+)"\]|([^.[\]"]+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
-  if (parts.length === 0) throw new ConfigError(`"${name}" is not a key. A key looks like gateway.port.`);
+  const parts = [...name.matchAll(eachPart)].map(([whole, text]) => text?.replace(/\\(.)/g, "$1") ?? whole);
+  if (!wholeKey.test(name) || parts.includes("__proto__"))
+    throw new ConfigError(`"${name}" is not a key. A key looks like gateway.port or prices["gpt-5.6"].input.`);
   return parts;
 }
 

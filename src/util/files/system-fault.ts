@@ -76,6 +76,9 @@ function systemFault(error: unknown): SystemFault | undefined {
       return { path, reason: statusSentence("disk_full"), advice: "Free some space, then try again." };
     case "EISDIR":
       return { path, reason: statusSentence("is_folder"), advice: "Move it away." };
+    case "ELOOP":
+    case "ENXIO":
+      return { path, reason: statusSentence("not_plain"), advice: "Move it away." };
     case "EIO":
       return { path, reason: statusSentence("disk_failed"), advice: "Check the disk." };
     case "EMFILE":

@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { codeOf, isMissing } from "../error-code.js";
+import { readOnly } from "../files/real-path.js";
 import { isAlive } from "./alive.js";
 
 /** Longer than a process takes between looking at a claim and putting its own in place of it. */
@@ -97,9 +99,14 @@ async function read(path: string): Promise<string | undefined> {
   return await readOnce(path);
 }
 
+/** @throws for a link, a pipe or a folder in its place: nobody would ever take it away */
 async function readOnce(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, "utf8");
+    await using file = await open(path, readOnly | (constants.O_NOFOLLOW ?? 0));
+    const found = await file.stat();
+    if (found.isFile()) return await file.readFile("utf8");
+    const code = found.isDirectory() ? "EISDIR" : "ENXIO";
+    throw Object.assign(new Error(`${code}: not a file, open '${path}'`), { code, syscall: "open", path });
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

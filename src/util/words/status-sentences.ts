@@ -17,6 +17,7 @@ export const statusSentences = {
   no_folder: "the folder {folder} is not there",
   is_file: "it is a file, not a folder",
   is_folder: "it is a folder, not a file",
+  not_plain: "it is not a regular file",
   no_right: "the account {account} has no right to it",
   read_only: "its disk is mounted read-only",
   disk_full: "the disk is full",

@@ -98,6 +98,19 @@ test("config get, set and unset work on single keys, keep comments, and refuse w
     ["channels.telegram.allowFrom", "5", /channels.telegram.allowFrom takes a list, e.g. '\["one", "two"\]', not 5/],
     ["gateway", '{"prot": 1}', /unknown key "gateway.prot"/],
     ["gateway.port.x", "1", /holds one value/],
+    ...[
+      "",
+      ".",
+      "gateway.",
+      "gateway..port",
+      'prices["x',
+      'prices[""].input',
+      "prices[x].input",
+      'prices["x"]input',
+    ].map(
+      (key) => [key, "1", /" is not a key\. A key looks like gateway\.port or prices\["gpt-5\.6"\]\.input\.$/] as const,
+    ),
+    ...["__proto__", 'prices["__proto__"].input', "prices.__proto__"].map((key) => [key, "1", /is not a key/] as const),
     ["channels.mattermost.enabled", "true", /maxclaw has no Mattermost channel yet\. It has: telegram, /],
   ] as const) {
     const { code, stderr } = await said("set", key, value);
@@ -112,6 +125,10 @@ test("config get, set and unset work on single keys, keep comments, and refuse w
   );
   assert.equal((await said("set", "owners", '["telegram:42"]')).code, 0);
   assert.equal((await said("set", "gateway.token", "1234567890123456789")).code, 0);
+  const odd = String.raw`prices["a\"b.c\\d"]`;
+  assert.equal((await said("set", odd, '{"input":3,"output":4}')).code, 0);
+  assert.match(await readFile(path, "utf8"), /"a\\"b\.c\\\\d": \{/);
+  assert.equal((await said("get", `${odd}.output`)).stdout, "4");
   assert.equal((await said("unset", "prices")).code, 0);
   assert.equal((await said("unset", "prices")).code, 1, "it is not there any more");
   const changed = text

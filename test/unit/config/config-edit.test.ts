@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { editConfig, readRaw } from "../../../src/config/edit.js";
 import { saveSecrets } from "../../../src/config/secrets-file.js";
 import { ConfigError } from "../../../src/errors.js";
+import { systemSentence } from "../../../src/util/files/system-fault.js";
 
 let folder = "";
 before(async () => {
@@ -104,15 +105,24 @@ for (const [what, text] of [
     assert.equal(await readFile(path, "utf8"), text);
   });
 
-test("a lock that is a folder is named, and nothing is changed", async () => {
-  const path = await file("locked.json", "{}");
-  await mkdir(`${path}.lock`);
-  await assert.rejects(
-    editConfig(path, [add]),
-    (error) => error instanceof Error && "path" in error && error.path === `${path}.lock`,
-  );
-  assert.equal(await readFile(path, "utf8"), "{}");
-});
+for (const [what, put] of [
+  ["folder", (lock) => mkdir(lock)],
+  ["pipe", (lock) => execFileSync("mkfifo", [lock])],
+  ["link to nothing", (lock) => symlink("nothing", lock)],
+  ["link to the file itself", (lock) => symlink("locked.json", lock)],
+] as const satisfies readonly (readonly [string, (lock: string) => unknown])[])
+  test(`a lock that is a ${what} is named, holds nobody up, and nothing is changed`, { timeout: 5000 }, async (t) => {
+    const path = await file("locked.json", "{}");
+    t.after(() => rm(`${path}.lock`, { recursive: true }));
+    await put(`${path}.lock`);
+    await assert.rejects(
+      editConfig(path, [add]),
+      (error) =>
+        (systemSentence(error) ?? "").startsWith(`${path}.lock cannot be used: it is `) &&
+        (systemSentence(error) ?? "").endsWith("Move it away."),
+    );
+    assert.equal(await readFile(path, "utf8"), "{}");
+  });
 
 test("a pipe instead of the config or the secrets is named, holds nobody up, and stays", async () => {
   const home = await mkdtemp(join(folder, "pipes-"));
