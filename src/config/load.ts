@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import { ConfigError } from "../errors.js";
@@ -7,7 +7,7 @@ import { isGone } from "../util/error-code.js";
 import { adviceOf, reasonOf } from "../util/files/system-fault.js";
 import { problemSentence } from "../util/words/problem-sentences.js";
 import { readJson } from "./document/json-walk.js";
-import { type Fault, faultSentence, type Unusable } from "./faults/fault.js";
+import { type Fault, faultSentence, findLineAndColumn, type Unusable } from "./faults/fault.js";
 import { yamlFault } from "./faults/yaml.js";
 import { findModeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
@@ -65,13 +65,14 @@ export async function loadConfig({ home, configPath, env }: LoadOptions): Promis
     return settled({});
   }
   // Without its token, what was meant to be closed would be open to everybody on this machine.
-  const closed = content.mayHaveToken ? { gateway: { token: randomBytes(24).toString("hex") } } : {};
+  const token = randomBytes(24).toString("hex");
+  const closed = content.mayHaveToken ? { gateway: { token } } : {};
   // Without its database, messages would be accepted that the others of a cluster never see.
   const elsewhere = content.mayHaveDatabase ? { engine: { kind: "postgres" } } : {};
   const result = await settled({ ...closed, ...elsewhere });
   const effect = content.mayHaveDatabase
     ? "the gateway does not start, because its messages may be in a database"
-    : `a gateway that starts has all channels off${content.mayHaveToken ? " and accepts no token" : ""}`;
+    : `a gateway that starts has all channels off${result.config.gateway.token === token ? " and accepts no token" : ""}`;
   const problem = `${faultSentence(path, content.fault)}. Until it is corrected, ${effect}`;
   return { ...result, problems: [problem, ...result.problems], path, unparsable: { path, ...content.fault } };
 }
@@ -87,11 +88,15 @@ async function defaultFile(home: string): Promise<{ readonly path?: string; read
 }
 
 async function exists(path: string): Promise<boolean> {
+  // What this account may not look at may be there, and then it counts. So does a link to a disk that is not there yet.
   return await stat(path).then(
     () => true,
-    // What this account may not look at may be there, and then it counts.
-    (error: unknown) => !isGone(error),
+    async (error: unknown) => !isGone(error) || (await isLink(path)),
   );
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
 }
 
 /** Of two files that cannot be looked at nobody knows whether they are there. */
@@ -109,17 +114,33 @@ async function readConfigFile(path: string): Promise<Content> {
   try {
     text = await readText(path);
   } catch (error) {
-    if (isGone(error)) return { fault: undefined, mayHaveToken: false, mayHaveDatabase: false };
+    if (isGone(error)) {
+      if (!(await isLink(path))) return { fault: undefined, mayHaveToken: false, mayHaveDatabase: false };
+      const fault = {
+        message: "it is a link, and what it leads to is not there",
+        advice: "Mount it, or mend the link.",
+      };
+      return { fault, mayHaveToken: true, mayHaveDatabase: false };
+    }
     return { fault: { message: reasonOf(error), advice: adviceOf(error) }, mayHaveToken: true, mayHaveDatabase: false };
   }
   const may = { mayHaveToken: namesToken(text), mayHaveDatabase: namesDatabase(text) };
-  if (text.trim() === "")
-    return { fault: { line: 1, column: 1, message: "the file is empty (an empty config is {})" }, ...may };
+  // What is gone may have had one.
+  if (text.trim() === "") {
+    const fault = { line: 1, column: 1, message: "the file is empty (an empty config is {})" };
+    return { fault, ...may, mayHaveToken: true };
+  }
   const parsed = [".yaml", ".yml"].includes(extname(path).toLowerCase()) ? await parseYaml(text) : parseJson(text);
-  if ("fault" in parsed) return { ...parsed, ...may };
+  if ("fault" in parsed) return { ...parsed, ...may, mayHaveToken: may.mayHaveToken || isCut(text, parsed.fault) };
   if (isObject(parsed.value)) return { raw: parsed.value };
   const message = "an object is expected, with keys such as providers and channels";
   return { fault: { line: 1, column: 1, message }, ...may };
+}
+
+/** As a full disk or a power cut leaves a file: it ends where something more is expected. */
+function isCut(text: string, { line, column }: Fault): boolean {
+  const end = findLineAndColumn(text, text.trimEnd().length);
+  return !text.trimEnd().endsWith("}") || line > end.line || (line === end.line && column >= end.column);
 }
 
 /** `gateway: { … token: …`, in JSON or YAML, however broken the rest is: no brace closes in between. */

@@ -6,29 +6,42 @@ import { readStoredJournal, type StoredJournal } from "../engine/embedded/inspec
 import { damageKind, damageSentence, isStillTold, parseLogDamage } from "../engine/log-damage.js";
 import { silentLog } from "../log.js";
 import { logsMarkPath } from "../sessions/file-names.js";
-import { type EventReport, type GatewayFiles, logPaths, storedFiles, verifyEvents } from "./events.js";
+import {
+  type EventReport,
+  type GatewayFiles,
+  logPaths,
+  storedFiles,
+  type VerifyOptions,
+  verifyEvents,
+} from "./events.js";
 import { findMissing, type ShortLog, shortLogSentence } from "./sessions/short-logs.js";
 
 export interface Examination {
   /** One sentence each, with what to do. */
   readonly problems: readonly string[];
   readonly events: EventReport;
-  /** Of the journal, where it cannot be read to its end; among the events' problems too. */
+  /** Of the journal, where it cannot be read to its end, which is among the events' problems too, or has lost its end. */
   readonly journalProblem: string | undefined;
   /** Conversations of which something else shows more than their logs hold; among the problems too. */
   readonly short: readonly ShortLog[];
 }
 
+interface ExaminedJournal extends StoredJournal {
+  readonly problems: readonly string[];
+  /** What shows that it has lost what was safe on the disk; among the problems too. */
+  readonly loss: string | undefined;
+}
+
 /** What the journal of a home says, and what is wrong with it. Changes nothing. */
-export function examineJournal(files: GatewayFiles): StoredJournal & { readonly problems: readonly string[] } {
+export function examineJournal(files: GatewayFiles): ExaminedJournal {
   const stored = storedFiles(files);
   const journal = readStoredJournal(stored);
   const { path, records, content, problem } = journal;
-  const problems: string[] = [];
+  let loss: string | undefined;
   // A damaged journal ends where it can be read: that is the damage, and not a second one.
   if (files.segment === undefined && problem === undefined) {
     const tx = (content?.lines ?? []).reduce((last, { line }) => ("tx" in line ? Math.max(last, line.tx) : last), 0);
-    const loss = findLoss({
+    const found = findLoss({
       home: files.home,
       records: path === undefined ? undefined : records,
       tx,
@@ -36,9 +49,9 @@ export function examineJournal(files: GatewayFiles): StoredJournal & { readonly 
       logs: () => stored.logs.filter((log) => existsSync(log)),
       logPathOf: logPaths(files),
     });
-    if (loss !== undefined) problems.push(`${loss} The gateway does not start. Run: maxclaw repair`);
+    loss = found && `${found} The gateway does not start. Run: maxclaw repair`;
   }
-  return { ...journal, problems: [...problems, ...repaired(journal)] };
+  return { ...journal, loss, problems: [...(loss === undefined ? [] : [loss]), ...repaired(journal)] };
 }
 
 /** A sentence for each log that was repaired, until its owner has seen it. */
@@ -55,11 +68,35 @@ function repaired({ records }: Pick<StoredJournal, "records">): readonly string[
 
 /** Looks for damage in the files of a gateway. Changes nothing. */
 export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Promise<Examination> {
-  const { problems, records, problem: journalProblem } = examineJournal(files);
-  const missing = await findMissing(files, records);
+  const journal = examineJournal(files);
+  const missing = await findMissing(files, journal.records);
   const events = await verifyEvents(files, undefined, { signal });
-  // A log is named once: what is damaged in it says more than that it is short.
-  const damaged = new Set(events.problems.map(({ sessionKey }) => sessionKey));
-  const short = missing.filter(({ sessionKey }) => !damaged.has(sessionKey));
-  return { problems: [...problems, ...short.map(shortLogSentence)], events, journalProblem, short };
+  const short = notNamed(missing, events);
+  const problems = [...journal.problems, ...short.map(shortLogSentence)];
+  return { problems, events, journalProblem: journal.problem ?? journal.loss, short };
+}
+
+/** Checks the events of all sessions, or of one, and what is no longer there to be checked. Changes nothing. */
+export async function verifyWhole(
+  files: GatewayFiles,
+  sessionKey: string | undefined,
+  options: VerifyOptions,
+): Promise<EventReport> {
+  const { records, loss } = examineJournal(files);
+  const missing = await findMissing(files, records);
+  const events = await verifyEvents(files, sessionKey, options);
+  const short = notNamed(missing, events).filter((log) => sessionKey === undefined || log.sessionKey === sessionKey);
+  const problems: EventReport["problems"] = [
+    ...(loss === undefined ? [] : [{ kind: "journal" as const, message: loss }]),
+    ...short.map((log) => ({ kind: "gap" as const, message: shortLogSentence(log) })),
+    ...events.problems,
+  ];
+  const problemCount = problems.length - events.problems.length + events.problemCount;
+  return { ...events, problems, problemCount };
+}
+
+/** A log is named once: what is damaged in it says more than that it is short. */
+function notNamed(missing: readonly ShortLog[], { problems }: EventReport): readonly ShortLog[] {
+  const damaged = new Set(problems.map(({ sessionKey }) => sessionKey));
+  return missing.filter(({ sessionKey }) => !damaged.has(sessionKey));
 }

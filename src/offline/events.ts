@@ -1,7 +1,11 @@
 import { basename, join } from "node:path";
 import type { StoredFiles } from "../engine/embedded/inspect/stored-files.js";
 import { type EventTrace, traceStoredEvent } from "../engine/embedded/inspect/trace.js";
-import { type EventReport, type VerifyOptions, verifyStoredEvents } from "../engine/embedded/inspect/verify.js";
+import {
+  type VerifyOptions as AllOptions,
+  type EventReport,
+  verifyStoredEvents,
+} from "../engine/embedded/inspect/verify.js";
 import { systemKey } from "../events/session-key.js";
 import {
   createSessionFiles,
@@ -24,14 +28,16 @@ export interface GatewayFiles {
   readonly segment?: { readonly path: string; readonly bytes: number } | undefined;
 }
 
+export type VerifyOptions = Pick<AllOptions, "signal" | "onProgress">;
+
 /** Checks the events of all sessions, or of one. Changes nothing. */
 export function verifyEvents(
   files: GatewayFiles,
   sessionKey: string | undefined,
-  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: VerifyOptions["onProgress"] },
+  options: VerifyOptions,
 ): Promise<EventReport> {
   const logPathOf = logPaths(files);
-  return verifyStoredEvents(storedFiles(files), { sessionKey, logPathOf, keyOfLog, signal, onProgress });
+  return verifyStoredEvents(storedFiles(files), { ...options, sessionKey, logPathOf, keyOfLog });
 }
 
 /** The key in the document beside a log, else the one that is in the log's name. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -207,6 +207,34 @@ describe("the config file", () => {
       const { unparsable } = await load(text, {}, "config.yaml");
       assert.deepEqual([unparsable?.line, unparsable?.message], [line, says]);
     });
+
+  for (const [what, text] of [
+    ["is empty", ""],
+    ["was cut before its token", '{ "owners": ["telegram:1"],\n  "providers": { "openai": { "apiKey": "sk-'],
+    ["was cut after a section", '{ "owners": [],\n  "providers": {}\n'],
+  ] as const)
+    it(`that ${what} may have had a token: what was closed stays closed`, async () => {
+      const { config, problems } = await load(text);
+      assert.match(config.gateway.token ?? "", /^\w{48}$/);
+      assert.match(problems.join("\n"), /has all channels off and accepts no token/);
+      const given = await load(text, { MAXCLAW_TOKEN: "0123456789abcdef" });
+      assert.equal(given.config.gateway.token, "0123456789abcdef");
+      assert.match(given.problems.join("\n"), /has all channels off$/m);
+    });
+
+  it("that is whole but for a typing error, and names no token, closes nothing", async () => {
+    const { config, problems } = await load('{ "owners": [] "log": {} }\n');
+    assert.equal(config.gateway.token, undefined);
+    assert.match(problems.join("\n"), /has all channels off$/);
+  });
+
+  it("that is a link to what is not there counts as one that cannot be read, and closes the gateway", async () => {
+    await symlink(join(home, "not-mounted", "config.json"), join(home, "config.json"));
+    const { config, problems, unparsable } = await loadConfig({ home, env: {} });
+    assert.equal(unparsable?.path, join(home, "config.json"));
+    assert.match(config.gateway.token ?? "", /^\w{48}$/);
+    assert.match(problems.join("\n"), /config\.json cannot be read: it is a link, and what it leads to is not there/);
+  });
 
   it("that cannot be read, being a folder, stops nothing", async () => {
     await mkdir(join(home, "config.json"));

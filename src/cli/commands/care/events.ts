@@ -25,13 +25,13 @@ export function addEventsCommand(program: Command): void {
     .option("--json", "as JSON")
     .option("--progress", "show progress on stderr, as it does on a terminal")
     .action(async (key: string | undefined, flags: VerifyFlags) => {
-      const { verifyEvents } = await import("../../../offline/events.js");
+      const { verifyWhole } = await import("../../../offline/doctor.js");
       using progress = openProgress(process.stderr, flags.progress === true);
       const report = await whileChecking(() =>
-        withStoredEvents(flags, (files, signal) => verifyEvents(files, key, { signal, onProgress: progress.show })),
+        withStoredEvents(flags, (files, signal) => verifyWhole(files, key, { signal, onProgress: progress.show })),
       );
       progress.end();
-      if (key !== undefined && report.sessions + report.events === 0)
+      if (key !== undefined && report.sessions + report.events + report.problemCount === 0)
         throw new CommandError(`There is no session ${key} in the files.`);
       if (flags.json) printJson({ ok: report.problemCount === 0, ...report });
       else {

@@ -41,12 +41,37 @@ test("a conversation whose log is damaged, cannot be read or is gone is named by
   assert.equal(json.ok, false);
   assert.equal(json.uncounted.length, 4);
 
+  const verified = await runMaxclaw(["events", "verify"], home);
+  for (const name of names.slice(1)) assert.match(verified.stdout, new RegExp(`webui:${name}\\b`), verified.stdout);
+  const one = await runMaxclaw(["events", "verify", "webui:emptied"], home);
+  assert.match(
+    one.stdout,
+    /^The log of webui:emptied has no events, and its document shows .*\n0 sessions, 0 events: 1 problem$/m,
+  );
+  assert.equal(one.code, 1);
+
   const doctor = await runMaxclaw(["doctor", "--offline"], home);
   for (const name of names.slice(1)) {
     const about = doctor.stdout.split("\n").filter((line) => line.includes(`webui:${name}`) && line.startsWith("fail"));
     assert.equal(about.length, 1, `${name}: ${doctor.stdout}`);
   }
   assert.match(doctor.stdout, /webui:garbled: line 1 .* \(and 13 more there\)/);
+});
+
+test("a journal that is gone, and with it what waited, is named by ledger check and events verify", async () => {
+  const home = await tempHome();
+  {
+    await using daemon = await startDaemon({ home });
+    await postJson(`${daemon.url}/api/message`, { sessionKey: "webui:a", content: "/help" });
+    await daemon.end("SIGTERM");
+  }
+  rmSync(join(home, "journal"), { recursive: true });
+  const ledger = await runMaxclaw(["ledger", "check"], home);
+  assert.equal(ledger.code, 3, ledger.stdout);
+  assert.match(ledger.stderr, /The journal in \S+ is gone: .* Run: maxclaw repair/);
+  const verified = await runMaxclaw(["events", "verify"], home);
+  assert.equal(verified.code, 1, verified.stdout);
+  assert.match(verified.stdout, /^The journal in \S+ is gone: .* Run: maxclaw repair\n.*: 1 problem$/m);
 });
 
 test("a log that is damaged while a gateway runs is named, and conversations that come and go meanwhile are not", async () => {
