@@ -7,7 +7,7 @@ import { isGone } from "../util/error-code.js";
 import { adviceOf, reasonOf } from "../util/files/system-fault.js";
 import { problemSentence } from "../util/words/problem-sentences.js";
 import { readJson } from "./document/json-walk.js";
-import { type Fault, faultSentence, findLineAndColumn, type Unusable } from "./faults/fault.js";
+import { type Fault, faultSentence, type Unusable } from "./faults/fault.js";
 import { yamlFault } from "./faults/yaml.js";
 import { findModeProblems } from "./file-modes.js";
 import { type Interpreted, interpret } from "./interpret.js";
@@ -130,17 +130,17 @@ async function readConfigFile(path: string): Promise<Content> {
     const fault = { line: 1, column: 1, message: "the file is empty (an empty config is {})" };
     return { fault, ...may, mayHaveToken: true };
   }
-  const parsed = [".yaml", ".yml"].includes(extname(path).toLowerCase()) ? await parseYaml(text) : parseJson(text);
-  if ("fault" in parsed) return { ...parsed, ...may, mayHaveToken: may.mayHaveToken || isCut(text, parsed.fault) };
+  const isYaml = [".yaml", ".yml"].includes(extname(path).toLowerCase());
+  const parsed = isYaml ? await parseYaml(text) : parseJson(text);
+  if ("fault" in parsed) return { ...parsed, ...may, mayHaveToken: may.mayHaveToken || isCut(text, isYaml) };
   if (isObject(parsed.value)) return { raw: parsed.value };
   const message = "an object is expected, with keys such as providers and channels";
   return { fault: { line: 1, column: 1, message }, ...may };
 }
 
-/** As a full disk or a power cut leaves a file: it ends where something more is expected. */
-function isCut(text: string, { line, column }: Fault): boolean {
-  const end = findLineAndColumn(text, text.trimEnd().length);
-  return !text.trimEnd().endsWith("}") || line > end.line || (line === end.line && column >= end.column);
+/** As a full disk or a power cut leaves a file. A brace that somebody has forgotten has another one before it. */
+function isCut(text: string, isYaml: boolean): boolean {
+  return !(isYaml ? text.endsWith("\n") : text.trimEnd().endsWith("}"));
 }
 
 /** `gateway: { … token: …`, in JSON or YAML, however broken the rest is: no brace closes in between. */

@@ -14,6 +14,7 @@ export interface RunningGateway {
 }
 
 const startMs = 3000;
+const longestCommandMs = 10_000;
 
 /**
  * The gateway that holds this home, by its lock file. One that has only just started gets three seconds to say its
@@ -30,6 +31,31 @@ export async function findRunningGateway(home: string, signal: AbortSignal): Pro
     if (lock.address === "" || Date.now() > giveUpAt) return undefined;
     await sleep(50, signal);
   }
+}
+
+/**
+ * Waits while a process that cannot be talked to holds this home, as another command does for a moment: no longer than ten
+ * seconds. `onWait`: it takes longer than a second. Returns who holds it then.
+ */
+export async function whenFree(home: string, onWait: (holder: LockHolder) => void): Promise<LockHolder | undefined> {
+  const { signal } = new AbortController();
+  const began = performance.now();
+  let isTold = false;
+  for (;;) {
+    const holder = await holderOf(home);
+    const waitedMs = performance.now() - began;
+    const isClosed = holder !== undefined && holder.elsewhere === undefined && !hasAddress(holder);
+    if (!isClosed || waitedMs > longestCommandMs) return holder;
+    if (!isTold && waitedMs > 1000) {
+      isTold = true;
+      onWait(holder);
+    }
+    await sleep(50, signal);
+  }
+}
+
+export function hasAddress({ address }: LockHolder): boolean {
+  return address !== undefined && address !== "";
 }
 
 /** The process that holds this home, also one that cannot be talked to. */

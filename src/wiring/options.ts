@@ -44,7 +44,7 @@ export interface Listen {
 export interface Runs {
   /** False: platforms are not connected; replies to their chats wait for the next start. */
   readonly channels?: boolean | undefined;
-  /** False: nothing is worked on, for commands that only look. */
+  /** False: nothing is worked on, for the length of a command. Other commands do not find such a gateway. */
   readonly work?: boolean | undefined;
 }
 

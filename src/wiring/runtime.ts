@@ -116,7 +116,7 @@ async function open(given: GatewayOptions, releases: Releases, openDoor: OpenDoo
   const door = openDoor && releases.use(await openDoor(ports), "HTTP server");
   if (door !== undefined) doors.push(door);
   const address = door?.address ?? "";
-  core.process.setAddress(address);
+  core.process.setAddress(options.runs?.work === false ? "" : address);
   const commands = chatCommands(core, assistant, api, schedule);
   const hands = {
     tools: tools.tools,

@@ -1,9 +1,17 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { faultSentence } from "../../config/faults/fault.js";
-import { findRunningGateway, type RunningGateway } from "../../offline/running-gateway.js";
+import { EngineError } from "../../errors.js";
+import {
+  findRunningGateway,
+  hasAddress,
+  holderOf,
+  type RunningGateway,
+  whenFree,
+} from "../../offline/running-gateway.js";
 import type { CommandContext } from "../context.js";
 import { CommandError } from "../exit.js";
+import { printNote } from "../text/output.js";
 import { type ApiClient, ConnectionLost, createApiClient } from "./api-client.js";
 import { loadGateway } from "./port.js";
 
@@ -38,7 +46,8 @@ export async function connectRunning({ home, loaded }: CommandContext): Promise<
     return client;
   } catch (error) {
     // It has only just ended, or begins to.
-    if (error instanceof ConnectionLost && isRefused(error)) return undefined;
+    if (error instanceof ConnectionLost && (isRefused(error) || (await holderOf(home))?.pid !== running.pid))
+      return undefined;
     if (error instanceof ConnectionLost) throw error;
     throw new CommandError(
       `The gateway (process ${running.pid}) at ${running.address} does not answer properly. Look at: maxclaw logs. Then restart it.`,
@@ -72,9 +81,29 @@ function elsewhereError(home: string, { elsewhere, address }: RunningGateway): C
 export async function connect(
   context: CommandContext,
   { version, graceMs, isWorking }: ConnectOptions,
+  triesLeft = 20,
 ): Promise<Connection> {
   const running = await connectRunning(context);
   if (running !== undefined) return { client: running, isOwn: false, [Symbol.asyncDispose]: async () => {} };
+  try {
+    return await openOwn(context, { version, graceMs, isWorking });
+  } catch (error) {
+    // Another command has not ended yet, or a gateway starts just now.
+    if (!(error instanceof EngineError) || error.kind !== "locked" || triesLeft === 0) throw error;
+    const holder = await awaitOthers(context.home);
+    if (holder !== undefined && !hasAddress(holder)) throw error;
+    return await connect(context, { version, graceMs, isWorking }, triesLeft - 1);
+  }
+}
+
+/** Waits for another command that uses this home. Returns who still does. */
+export function awaitOthers(home: string): ReturnType<typeof whenFree> {
+  return whenFree(home, ({ pid }) =>
+    printNote(`Another maxclaw (process ${pid}) uses ${home}. Waiting for it, for up to ten seconds …`),
+  );
+}
+
+async function openOwn(context: CommandContext, { version, graceMs, isWorking }: ConnectOptions): Promise<Connection> {
   const [openGateway, { createLog }] = await Promise.all([loadGateway(), import("../../pino-log.js")]);
   const { home, loaded } = context;
   const log = createLog({

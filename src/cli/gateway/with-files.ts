@@ -31,17 +31,14 @@ export async function withFiles<T>(
     // No journal counts, and no lock is needed: what is copied is not written by the engine.
     return await action({ ...files, segment: { path: "", bytes: 0 } }, new AbortController().signal, () => {});
   }
-  const [{ connectRunning }, { holderOf }] = await Promise.all([
-    import("./connect.js"),
-    import("../../offline/running-gateway.js"),
-  ]);
+  const { awaitOthers, connectRunning } = await import("./connect.js");
   const client = await connectRunning(context);
   if (client !== undefined) {
     // Its config may be another one than what this command has found.
     const { workspace } = workspaceOf.parse(await client.get("/api/status"));
     return await whileHeld(client, { home, workspace }, action);
   }
-  const holder = await holderOf(home);
+  const holder = await awaitOthers(home);
   if (holder !== undefined)
     throw new CommandError(
       `A gateway without HTTP (${holder.elsewhere === undefined ? `pid ${holder.pid}` : `in another container or machine, ${holder.elsewhere}`}) uses ${home}. Stop it, then try again.`,

