@@ -54,6 +54,12 @@ const frame = z.object({
   done: z.boolean().default(false),
 });
 
+const awayNotices = {
+  unknown:
+    "The gateway went away while your message was on its way to it. It is sent again once the gateway is back, and answered once. Waiting up to a minute …",
+  accepted: "The gateway went away; your message is stored. Waiting up to a minute for it to come back …",
+};
+
 /** A gateway that restarts is waited for, this long. */
 const awayMs = 60_000;
 
@@ -74,7 +80,7 @@ export async function ask(
   using questions = createQuestions(listener);
   let current: ApiClient | undefined = client;
   let lostAt: number | undefined;
-  let isAccepted = false;
+  let state: "unsent" | "unknown" | "accepted" = "unsent";
   for (;;) {
     try {
       if (current === undefined) throw new ConnectionLost("No gateway is running");
@@ -82,7 +88,7 @@ export async function ask(
       for await (const { data } of current.stream("/api/message", body, signal)) {
         const parsed = parseFrame(data);
         if (parsed === undefined) continue;
-        isAccepted = true;
+        state = "accepted";
         lostAt = undefined;
         if (parsed.type === "final") return { text: parsed.response, isError: false };
         if (parsed.type === "error" && parsed.done) return { text: parsed.error, isError: true };
@@ -93,13 +99,11 @@ export async function ask(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ConnectionLost)) throw error;
-      if (lostAt === undefined && isAccepted)
-        listener.onNotice(
-          "The gateway went away; your message is stored. Waiting up to a minute for it to come back …",
-        );
+      if (state === "unsent" && error.wasReached) state = "unknown";
+      if (lostAt === undefined && state !== "unsent") listener.onNotice(awayNotices[state]);
       lostAt ??= Date.now();
-      if (!isAccepted || Date.now() - lostAt > awayMs)
-        throw new CommandError(lostSentence(error, isAccepted, question));
+      if (state === "unsent" || Date.now() - lostAt > awayMs)
+        throw new CommandError(lostSentence(error, state, question));
       await sleep(500, signal);
       current = await reconnect();
     }
@@ -167,8 +171,10 @@ function createQuestions(listener: AnswerListener) {
   };
 }
 
-function lostSentence(error: Error, isAccepted: boolean, { sessionKey }: Question): string {
-  return isAccepted
-    ? `The gateway stayed away. The message is stored and will be answered: see maxclaw sessions show ${sessionKey}`
-    : `${error.message}. The message was not sent, or nobody knows whether it arrived`;
+function lostSentence(error: Error, state: "unsent" | keyof typeof awayNotices, { sessionKey }: Question): string {
+  const look = `see maxclaw sessions show ${sessionKey}`;
+  if (state === "accepted") return `The gateway stayed away. The message is stored and will be answered: ${look}`;
+  return state === "unsent"
+    ? `${error.message}. The message was not sent`
+    : `${error.message}. Nobody knows whether the message arrived: once the gateway runs, ${look}`;
 }

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 import { StringDecoder } from "node:string_decoder";
+import { codeOf } from "../../util/error-code.js";
 import { CommandError } from "../exit.js";
 import { type GatewayProcess, NoAnswer, noAnswerSentence, whileSilent } from "./silence.js";
 
@@ -26,6 +27,11 @@ export interface ServerEvent {
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
   readonly retryable = true;
+
+  /** False where there was no connection at all: nothing was sent then. */
+  get wasReached(): boolean {
+    return !["ECONNREFUSED", "EHOSTUNREACH"].includes(codeOf(this.cause) ?? "");
+  }
 }
 
 /** The gateway answered with an error. */

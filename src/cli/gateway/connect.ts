@@ -46,7 +46,7 @@ export async function connectRunning({ home, loaded }: CommandContext): Promise<
     return client;
   } catch (error) {
     // It has only just ended, or begins to.
-    if (error instanceof ConnectionLost && (isRefused(error) || (await holderOf(home))?.pid !== running.pid))
+    if (error instanceof ConnectionLost && (!error.wasReached || (await holderOf(home))?.pid !== running.pid))
       return undefined;
     if (error instanceof ConnectionLost) throw error;
     throw new CommandError(
@@ -130,8 +130,4 @@ async function openOwn(context: CommandContext, { version, graceMs, isWorking }:
       log.flush();
     },
   };
-}
-
-function isRefused({ cause }: ConnectionLost): boolean {
-  return cause instanceof Error && "code" in cause && (cause.code === "ECONNREFUSED" || cause.code === "EHOSTUNREACH");
 }

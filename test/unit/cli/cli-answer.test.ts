@@ -81,6 +81,21 @@ describe("following an answer", () => {
     assert.equal(new Set(fake.bodies.map(({ messageId }) => messageId)).size, 1);
   });
 
+  it("sends a message again that was cut before the gateway said that it has it", async () => {
+    await using fake = await openFakeGateway([
+      (_body, response) => void response.destroy(),
+      (_body, response) => void response.writeHead(200).end(frames({ type: "final", response: "once" })),
+    ]);
+    const { answer, shown } = await follow(fake.address);
+    assert.equal(answer.text, "once");
+    assert.match(
+      shown.notices.join("\n"),
+      /^The gateway went away while your message was on its way.*answered once.*$/,
+    );
+    assert.equal(fake.bodies.length, 2);
+    assert.equal(new Set(fake.bodies.map(({ messageId }) => messageId)).size, 1);
+  });
+
   it("tells an answer that failed from one that came", async () => {
     await using fake = await openFakeGateway([
       (_body, response) =>
@@ -111,7 +126,7 @@ describe("following an answer", () => {
       await using fake = await openFakeGateway([]);
       return fake;
     })();
-    await assert.rejects(follow(address), /cannot be reached.*ECONNREFUSED.*not sent/);
+    await assert.rejects(follow(address), /cannot be reached.*ECONNREFUSED.*The message was not sent$/);
   });
 });
 
