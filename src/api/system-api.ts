@@ -35,12 +35,21 @@ export interface BackupView {
   readonly createdAt: string;
 }
 
+export interface UncountedView {
+  /** Undefined where nobody can tell whose log it is. */
+  readonly sessionKey?: string | undefined;
+  readonly file?: string | undefined;
+  readonly reason: string;
+}
+
 /** The machine and the program, as their owner sees them. Nothing here gives a secret away. */
 export interface SystemApi {
   /** Of the disk that the home is on. */
   disk(): Promise<{ readonly freeBytes: number; readonly totalBytes: number }>;
   /** All that `maxclaw doctor` looks at. Changes nothing; asks services elsewhere. */
   examine(signal: AbortSignal): Promise<ExaminationView>;
+  /** Conversations whose messages are not all in the ledger, because their logs are damaged or gone. */
+  uncounted(signal: AbortSignal): Promise<readonly UncountedView[]>;
   /** The last lines of the gateway's own log; with `follow` also those that are written from now on, until the signal aborts. */
   logs(
     query: { readonly lines: number; readonly level?: LogLevel | undefined; readonly follow: boolean },

@@ -38,6 +38,11 @@ const hiding: ReadonlySet<EventProblem["kind"]> = new Set(["damaged", "unreadabl
 /** The ledger, and what is missing in it. A gateway that is at work keeps its files still meanwhile. Changes nothing. */
 export async function checkLedger(files: GatewayFiles, signal: AbortSignal): Promise<CheckedLedger> {
   const entries = await readOfflineLedger(files.home, files.workspace);
+  return { entries, ...(await findUncounted(files, signal)) };
+}
+
+/** What is missing in a ledger of these files. */
+export async function findUncounted(files: GatewayFiles, signal: AbortSignal): Promise<Omit<CheckedLedger, "entries">> {
   const { journalProblem: problem, short, events } = await examineFiles(files, signal);
   const found = [
     ...events.problems.flatMap(({ kind, sessionKey, file, message }) =>
@@ -50,7 +55,7 @@ export async function checkLedger(files: GatewayFiles, signal: AbortSignal): Pro
     const name = one.sessionKey ?? one.file;
     if (!uncounted.has(name)) uncounted.set(name, one);
   }
-  return { entries, uncounted: [...uncounted.values()], problem };
+  return { uncounted: [...uncounted.values()], problem };
 }
 
 const endTexts: Readonly<Record<Exclude<LedgerEntry["end"], "lost">, string>> = {

@@ -45,7 +45,10 @@ export const gatewayRoutes: readonly Route[] = [
     handle: async (x) =>
       await sendSlowJson(
         x.response,
-        x.api.ledger().then((entries) => ({ entries })),
+        Promise.all([x.api.ledger(), x.api.system?.uncounted(x.signal)]).then(([entries, uncounted = []]) => ({
+          entries,
+          uncounted,
+        })),
       ),
   },
   {

@@ -12,11 +12,13 @@ const ends = ["answered", "pending", "refused", "cancelled", "failed", "undelive
 /** How every message that was ever accepted has ended, counted when somebody asks. */
 export function Ledger({ world }: { readonly world: PaneWorld }) {
   const [counts, setCounts] = useState<ReadonlyMap<string, number>>();
+  const [missing, setMissing] = useState<readonly string[]>([]);
   const count = async (): Promise<void> => {
-    const { entries } = await world.api.get("api/ledger", { timeoutMs: limitMs });
+    const { entries, uncounted } = await world.api.get("api/ledger", { timeoutMs: limitMs });
     const counted = new Map<string, number>();
     for (const { end } of recordsIn(entries)) counted.set(textIn(end), (counted.get(textIn(end)) ?? 0) + 1);
     setCounts(counted);
+    setMissing(recordsIn(uncounted).map(({ sessionKey, file }) => textIn(sessionKey) || textIn(file)));
   };
   return (
     <>
@@ -35,6 +37,9 @@ export function Ledger({ world }: { readonly world: PaneWorld }) {
                 </div>
               ))}
           </dl>
+          {missing.length === 0 ? undefined : (
+            <p class="problem-text">{t("uncounted", { chats: missing.join(", ") })}</p>
+          )}
         </div>
       )}
     </>

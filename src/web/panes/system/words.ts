@@ -79,6 +79,8 @@ export const systemWords = defineWords(
     undelivered: "Answered, but not delivered",
     lost: "Lost",
     settled: "Lost, and looked after",
+    uncounted:
+      "Not all messages of these chats are counted, because their logs are damaged: {chats}. Run “maxclaw ledger check” in a terminal.",
     backups: "Backups",
     backupsAbout:
       "Chats, memory, settings and files in one file. Keys and tokens are left out: a download may leave this machine.",
@@ -193,6 +195,7 @@ export const systemWords = defineWords(
     undelivered: "已回答但未送达",
     lost: "丢失",
     settled: "丢失但已处理",
+    uncounted: "这些会话的日志已损坏，未统计其全部消息：{chats}。请在终端运行 “maxclaw ledger check”。",
     backups: "备份",
     backupsAbout: "对话、记忆、设置和文件存为一个文件。不含密钥和令牌，因此可以下载到其他设备。",
     makeBackup: "创建备份",

@@ -33,6 +33,11 @@ export function createSystem(
       const { examineGateway } = await import("./examine.js");
       return await examineGateway({ ...held, version, env, configPath: options.config.path, status }, signal);
     },
+    async uncounted(signal) {
+      const { findUncounted } = await import("../../../offline/ledger.js");
+      await using files = await holdFiles();
+      return (await findUncounted({ home, workspace, segment: files.segment }, signal)).uncounted;
+    },
     async *logs(query, signal) {
       for await (const line of readLog(join(home, "logs", "gateway.log"), query, signal)) yield masked(line, mask);
     },

@@ -97,6 +97,9 @@ test("a log that is damaged while a gateway runs is named, and conversations tha
     assert.equal(stdout.match(/^not counted: .*/gm)?.length, 1, stdout);
     assert.match(stdout, /^not counted: messages of webui:garbled \(\S+\)\. line 1 .* is damaged/m);
   }
+  const { uncounted } = JSON.parse(await (await fetch(`${daemon.url}/api/ledger`)).text());
+  assert.equal(uncounted.length, 1);
+  assert.match(JSON.stringify(uncounted), /"sessionKey":"webui:garbled".*"reason":"line 1 .* is damaged/);
   busy.abort();
   await traffic;
   await daemon.end("SIGTERM");

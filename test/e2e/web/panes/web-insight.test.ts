@@ -237,6 +237,10 @@ describe("the system on the web page", { timeout: 180_000, skip: withoutChromium
         await page.getByRole("definition").first().waitFor();
         const counts = page.getByRole("status").filter({ hasText: "Answered" });
         assert.match(await counts.innerText(), /Answered\s+1\s+Answered, but not delivered\s+1\s+Lost\s+0/);
+        assert.doesNotMatch(await counts.innerText(), /damaged/);
+        await appendFile(join(backend.home, "workspace/.sessions/telegram_43.events.jsonl"), "garbage\n");
+        await page.getByRole("button", { name: "Count how all messages ended" }).click();
+        await counts.getByText(/Not all messages of these chats .* damaged: telegram:43\./).waitFor();
       });
     } finally {
       await backend.stop();
