@@ -5,6 +5,7 @@ import { isMissing } from "../util/error-code.js";
 import { openReal, readOnly } from "../util/files/real-path.js";
 import { syncPath } from "../util/files/sync-path.js";
 import { reasonOf } from "../util/files/system-fault.js";
+import { isBackup } from "./is-backup.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath } from "./manifest.js";
 import { type BackupPlan, isAfterMoment, listOtherSources, listStateSources, type Source } from "./sources.js";
 import type { TarEntry } from "./tar.js";
@@ -101,6 +102,10 @@ async function pack(tar: Archive, source: Source, plan: BackupPlan, manifest: Ma
   try {
     const stats = await handle.stat();
     if (isAfterMoment(source, stats.mtimeMs, plan)) return;
+    if (source.isFound === true && (await isBackup(handle))) {
+      manifest.leftOut.push({ path: source.path, why: "it is a backup itself" });
+      return;
+    }
     const bytes = source.bytes ?? stats.size;
     const entry = entryOf({ path, type: "file", bytes, mode: stats.mode, modifiedAt: stats.mtimeMs });
     await tar.add(

@@ -140,7 +140,7 @@ test("a restore is refused in words, and a home that a restore left halfway does
   assert.match(running.stderr, new RegExp(`in use by another maxclaw \\(pid ${daemon.child.pid}`));
 });
 
-test("a backup with secrets takes them along, and one in the workspace does not hold itself", async () => {
+test("a backup with secrets takes them along, and one in the workspace holds neither itself nor another one", async () => {
   const home = await tempHome();
   const config = { providers: { openai: { apiKey: "sk-in-the-config" } } };
   await writeFile(join(home, "config.json"), JSON.stringify(config));
@@ -150,6 +150,11 @@ test("a backup with secrets takes them along, and one in the workspace does not 
   const made = await runMaxclaw(["backup", join(workspace, "b.tar.gz"), "--secrets", "--json"], home);
   assert.equal(made.code, 0, made.stderr);
   assert.deepEqual([JSON.parse(made.stdout).hasSecrets, JSON.parse(made.stdout).files], [true, 2]);
+  assert.match(made.stderr, /b\.tar\.gz is in the workspace, where the assistant's tools can read it, with your keys/);
+  const without = await runMaxclaw(["backup", join(workspace, "c.tar.gz")], home);
+  assert.equal(without.stderr, "maxclaw: workspace/b.tar.gz is not in the backup: it is a backup itself\n");
+  const outside = await runMaxclaw(["backup", join(home, "d.tar.gz"), "--secrets"], home);
+  assert.doesNotMatch(outside.stderr, /tools can read/);
   const copy = join(await tempHome(), "copy");
   const restored = await runMaxclaw(["restore", join(workspace, "b.tar.gz")], copy);
   assert.equal(restored.code, 0, restored.stderr);

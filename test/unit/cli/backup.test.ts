@@ -196,6 +196,35 @@ test("a backup of before, whose archive maxclaw wrote by itself, is restored as 
   assert.equal(fs.readlinkSync(join(home, "workspace/link")), long);
 });
 
+test("a backup holds no other backup, whatever it is called, and names what it leaves out", async (t) => {
+  const { home, workspace, file, backUp } = await openHome(t);
+  await backUp();
+  const bytes = fs.readFileSync(file);
+  fs.rmSync(file);
+  const inWorkspace = ["old.tar.gz", "deep/down/photo.jpg", ".sessions/mine", "half.tar.gz.77.part"];
+  for (const name of inWorkspace) {
+    fs.mkdirSync(join(workspace, name, ".."), { recursive: true });
+    fs.writeFileSync(join(workspace, name), name.endsWith(".part") ? bytes.subarray(0, 2000) : bytes);
+  }
+  fs.writeFileSync(join(home, "b0.tar.gz"), bytes);
+  // Packed, and something else.
+  for (const [name, content] of Object.entries({
+    "notes.gz": gzipSync("maxclaw-backup is what I make on Fridays"),
+    "false.gz": Buffer.from([0x1f, 0x8b, 1, 2, 3]),
+    "short.gz": Buffer.from([0x1f]),
+  }))
+    fs.writeFileSync(join(workspace, name), content);
+  const { files, leftOut } = await backUp();
+  const names = files.map(({ path }) => path);
+  assert.deepEqual(
+    leftOut.map(({ path, why }) => [path, why]).sort(),
+    inWorkspace.map((name) => [`workspace/${name}`, "it is a backup itself"]).sort(),
+  );
+  for (const name of inWorkspace) assert.ok(!names.includes(`workspace/${name}`), name);
+  for (const name of ["notes.gz", "false.gz", "short.gz"]) assert.ok(names.includes(`workspace/${name}`), name);
+  assert.ok(fs.statSync(file).size < bytes.length + 1000);
+});
+
 test("times of the next century, names of any length and modes of none are restored", async (t) => {
   const { folder, home, file, backUp } = await openHome(t);
   const name = `${"d".repeat(200)}/${"f".repeat(120)}.txt`;

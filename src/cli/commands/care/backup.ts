@@ -47,12 +47,26 @@ export function addBackupCommand(program: Command, version: string): void {
       );
       await last.rememberBackup(context.home, target);
       if (problem !== undefined) printNote(`maxclaw: ${problem}`);
+      if (hasSecrets && (await isReached(target, manifest)))
+        printNote(
+          `maxclaw: ${target} is in the workspace, where the assistant's tools can read it, with your keys and tokens in it. Move it out.`,
+        );
       if (flags.json) {
         const { files, ...about } = manifest;
         return printJson({ file: target, ...about, files: files.length });
       }
       printBackup(target, manifest);
     });
+}
+
+/** By what is true of the disk: a link may lead there. */
+async function isReached(file: string, { workspace }: Manifest): Promise<boolean> {
+  const [{ isInside }, { realpath }] = await Promise.all([
+    import("../../../offline/files.js"),
+    import("node:fs/promises"),
+  ]);
+  const [real, root] = await Promise.all([file, workspace].map((path) => realpath(path).catch(() => path)));
+  return real !== undefined && root !== undefined && isInside(real, root);
 }
 
 function printBackup(target: string, { files, leftOut, hasSecrets, placeholders, isLive }: Manifest): void {
