@@ -3,6 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import type { Extract } from "tar-stream";
 import { EngineError, messageOf } from "../errors.js";
+import { assertFile, readOnly } from "../util/files/real-path.js";
 import { reasonOf } from "../util/files/system-fault.js";
 import { type TarEntry, toEntry } from "./tar.js";
 
@@ -75,10 +76,15 @@ async function eachEntry(unpack: Extract, onEntry: OnEntry, limits: ArchiveLimit
   }
 }
 
+/** A pipe that nobody writes to holds nobody up. */
 async function openToRead(file: string): Promise<FileHandle> {
+  let handle: FileHandle | undefined;
   try {
-    return await open(file, "r");
+    handle = await open(file, readOnly);
+    assertFile(await handle.stat(), file);
+    return handle;
   } catch (error) {
+    await handle?.close();
     throw new EngineError(`${file} cannot be read: ${reasonOf(error)}. Nothing was changed.`, {
       kind: "persistence",
       cause: error,

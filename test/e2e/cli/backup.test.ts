@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -118,6 +119,19 @@ test("a restore is refused in words, and a home that a restore left halfway does
     nothing.stderr,
     /^maxclaw: \S+nowhere\.tar\.gz cannot be read: it is not there\. Nothing was changed\.\n$/,
   );
+  const pipe = join(home, "pipe.tar.gz");
+  execFileSync("mkfifo", [pipe]);
+  for (const [path, what] of [
+    [pipe, "it is not a regular file"],
+    ["/dev/zero", "it is not a regular file"],
+    [home, "it is a folder, not a file"],
+  ] as const) {
+    const refused = await runMaxclaw(["restore", path], join(home, "elsewhere"));
+    assert.deepEqual(
+      [refused.code, refused.stderr],
+      [1, `maxclaw: ${path} cannot be read: ${what}. Nothing was changed.\n`],
+    );
+  }
   const nowhere = await runMaxclaw(["backup", join(home, "no", "where.tar.gz")], home);
   assert.equal(nowhere.code, 1);
   assert.match(
