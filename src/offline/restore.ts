@@ -1,5 +1,5 @@
-import { mkdir, readdir, rename, rm, statfs, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { mkdir, readdir, rename, rm, rmdir, stat, statfs, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { extractBackup, type Inspected } from "../backup/extract.js";
 import { restoreMarker } from "../backup/marker.js";
 import { assertHomeFormat } from "../engine/embedded/home-format.js";
@@ -9,6 +9,7 @@ import { systemKey } from "../events/session-key.js";
 import { type Logger, silentLog } from "../log.js";
 import { createSessionFiles, gatewayLogName, logsMarkPath } from "../sessions/file-names.js";
 import { isMissing } from "../util/error-code.js";
+import { nearest } from "../util/files/free-room.js";
 import { makeFolder } from "../util/files/make-folder.js";
 import { syncPath } from "../util/files/sync-path.js";
 import { reasonOf } from "../util/files/system-fault.js";
@@ -43,42 +44,69 @@ export interface Restored {
  * @throws {EngineError} `locked` when a gateway runs, `persistence` when something is in the way or the disk refuses
  */
 export async function restoreBackup(request: RestoreRequest, signal: AbortSignal): Promise<Restored> {
-  const { file, inspected, home, workspace, force, wants = () => true, log = silentLog } = request;
-  const isWorkspaceInside = isInside(workspace, home);
-  const roots = isWorkspaceInside ? [home] : [home, workspace];
+  const { inspected, home, workspace, force, wants = () => true } = request;
+  const roots = isInside(workspace, home) ? [home] : [home, workspace];
   if (!force) for (const root of roots) await assertEmpty(root);
+  const files = inspected.manifest.files.filter(({ path }) => wants(path));
+  await assertRoom({ home, workspace }, files);
+  const missing = (await Promise.all(roots.map(missingFolders))).flat();
+  try {
+    await makeFolder(home);
+    const locks = await lockFiles(home, workspace, { isReplaced: true });
+    try {
+      return await replaceLocked({ ...request, roots, files, locks }, signal);
+    } finally {
+      for (const lock of locks) lock.release();
+    }
+  } catch (error) {
+    // What holds something stays.
+    for (const folder of missing) await rmdir(folder).catch(() => undefined);
+    throw error;
+  }
+}
+
+interface LockedRestore extends RestoreRequest {
+  readonly roots: readonly string[];
+  readonly files: Inspected["manifest"]["files"];
+  readonly locks: Awaited<ReturnType<typeof lockFiles>>;
+}
+
+async function replaceLocked(
+  { file, home, workspace, roots, files, locks, log = silentLog }: LockedRestore,
+  signal: AbortSignal,
+): Promise<Restored> {
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
   const stagingOf = (root: string): string => join(root, `.restore-${stamp}`);
+  const isWorkspaceInside = !roots.includes(workspace);
   const staged = {
     home: stagingOf(home),
     workspace: isWorkspaceInside ? join(stagingOf(home), relative(home, workspace)) : stagingOf(workspace),
   };
-  await makeFolder(home);
-  const locks = await lockFiles(home, workspace, { isReplaced: true });
+  let opened: Pick<Restored, "waiting" | "problem">;
   try {
-    let waiting: RestoredWork | undefined;
-    let problem: string | undefined;
-    try {
-      for (const root of roots) await makeFolder(stagingOf(root));
-      const files = inspected.manifest.files.filter(({ path }) => wants(path));
-      await assertRoom(home, files);
-      await extractBackup(file, files, staged, signal);
-      assertHomeFormat(staged.home);
-      ({ waiting, problem } = await openOnce(staged, log));
-    } catch (error) {
-      for (const root of roots) await rm(stagingOf(root), { recursive: true, force: true });
-      if (signal.aborted || error instanceof EngineError) throw error;
-      throw new EngineError(`The backup could not be written to ${home}: ${reasonOf(error)}. Nothing was changed.`, {
-        kind: "persistence",
-        cause: error,
-      });
-    }
-    for (const lock of locks) lock.assertHeld();
-    const aside = await swap(roots, stagingOf, stamp, file);
-    return { aside, waiting, problem };
-  } finally {
-    for (const lock of locks) lock.release();
+    for (const root of roots) await makeFolder(stagingOf(root));
+    await extractBackup(file, files, staged, signal);
+    assertHomeFormat(staged.home);
+    opened = await openOnce(staged, log);
+  } catch (error) {
+    for (const root of roots) await rm(stagingOf(root), { recursive: true, force: true });
+    if (signal.aborted || error instanceof EngineError) throw error;
+    throw new EngineError(`The backup could not be written to ${home}: ${reasonOf(error)}. Nothing was changed.`, {
+      kind: "persistence",
+      cause: error,
+    });
   }
+  for (const lock of locks) lock.assertHeld();
+  const aside = await swap(roots, stagingOf, stamp, file);
+  return { aside, ...opened };
+}
+
+/** What of a path is not there, the innermost first. */
+async function missingFolders(folder: string): Promise<readonly string[]> {
+  const there = await nearest(folder);
+  const missing: string[] = [];
+  for (let at = folder; at !== there; at = dirname(at)) missing.push(at);
+  return missing;
 }
 
 /** @throws {EngineError} when there is something in the folder */
@@ -95,16 +123,28 @@ async function assertEmpty(root: string): Promise<void> {
 const spareBytes = 64 * 1024 * 1024;
 const blockBytes = 4096;
 
-/** @throws {EngineError} when the files would fill the disk */
-async function assertRoom(folder: string, files: Inspected["manifest"]["files"]): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
-  const needed = files.reduce((sum, { bytes }) => sum + bytes + blockBytes, 0);
-  if (needed + spareBytes <= bavail * bsize) return;
+/** @throws {EngineError} when the files would fill a disk */
+async function assertRoom(
+  { home, workspace }: { readonly home: string; readonly workspace: string },
+  files: Inspected["manifest"]["files"],
+): Promise<void> {
+  const disks = new Map<number, { readonly folder: string; bytes: number }>();
+  for (const [root, folder] of Object.entries({ home, workspace })) {
+    const { dev } = await stat(await nearest(folder));
+    const disk = disks.get(dev) ?? { folder, bytes: 0 };
+    for (const { path, bytes } of files) if (path.startsWith(`${root}/`)) disk.bytes += bytes + blockBytes;
+    disks.set(dev, disk);
+  }
   const megabytes = (bytes: number): number => Math.ceil(bytes / 1024 ** 2);
-  throw new EngineError(
-    `The backup unpacks to ${megabytes(needed)} MB, and ${folder} has room for ${megabytes(bavail * bsize)} MB. Nothing was changed. Make room first.`,
-    { kind: "persistence", retryable: false },
-  );
+  for (const { folder, bytes } of disks.values()) {
+    const { bavail, bsize } = await statfs(await nearest(folder));
+    const room = bavail * bsize;
+    if (bytes === 0 || bytes + spareBytes <= room) continue;
+    throw new EngineError(
+      `The disk of ${folder} has ${Math.floor(room / 1024 ** 2)} MB free. The restore needs ${megabytes(bytes + spareBytes)} MB: ${megabytes(bytes)} MB for the backup, and ${megabytes(spareBytes)} MB that stay free. Nothing was changed. Make room first.`,
+      { kind: "persistence", retryable: false },
+    );
+  }
 }
 
 /** What is never put aside: our own locks and unfinished work, and programs with their backups, which are not data. */

@@ -491,16 +491,23 @@ test("a workspace elsewhere is restored there, and guarded like the home", async
 test("a backup or a restore that the disk has no room for changes nothing and leaves nothing behind", {
   skip: withoutSmallDisk(),
 }, async (t) => {
-  const { file, home, workspace, backUp } = await openHome(t);
+  const { folder, file, home, workspace, backUp } = await openHome(t);
   await backUp();
   const disk = smallDisk(t, "256k");
-  const elsewhere = join(disk, "home");
-  await assert.rejects(restore(file, elsewhere), (error: unknown) => {
+  const elsewhere = join(disk, "deep", "home");
+  const refused = (folder: string) => (error: unknown) => {
     assert.ok(error instanceof EngineError && error.kind === "persistence", String(error));
-    assert.match(error.message, /has room for \d+ MB\. Nothing was changed/);
+    assert.equal(
+      error.message,
+      `The disk of ${folder} has 0 MB free. The restore needs 65 MB: 1 MB for the backup, and 64 MB that stay free. Nothing was changed. Make room first.`,
+    );
     return true;
-  });
-  assert.deepEqual(fs.readdirSync(elsewhere), []);
+  };
+  await assert.rejects(restore(file, elsewhere), refused(elsewhere));
+  assert.deepEqual(fs.readdirSync(disk), []);
+  const other = join(folder, "other");
+  await assert.rejects(restore(file, other, { workspace: elsewhere }), refused(elsewhere));
+  assert.deepEqual([fs.existsSync(other), fs.readdirSync(disk)], [false, []]);
   const request = {
     file: join(disk, "b.tar.gz"),
     maxclaw: "x",
@@ -511,7 +518,18 @@ test("a backup or a restore that the disk has no room for changes nothing and le
   fs.writeFileSync(join(workspace, "noise"), randomBytes(400_000));
   const making = makeBackup({ home, workspace }, { ...request, onStateDone: () => {} }, never);
   await assert.rejects(making, /b\.tar\.gz could not be written: the disk is full/);
-  assert.deepEqual(fs.readdirSync(disk), ["home"]);
+  assert.deepEqual(fs.readdirSync(disk), []);
+});
+
+test("a restore that fails after its checks leaves no folder behind either", async (t) => {
+  const { folder, file, backUp } = await openHome(t);
+  await backUp();
+  const inspected = await inspectBackup(file, never);
+  const home = join(folder, "new", "home");
+  const workspace = join(folder, "new", "files");
+  const stopped = AbortSignal.abort(new Error("stopped"));
+  await assert.rejects(restoreBackup({ file, inspected, home, workspace, force: false }, stopped), /stopped/);
+  assert.ok(!fs.existsSync(join(folder, "new")));
 });
 
 test("neither a backup nor a restore works on files that somebody else uses", async (t) => {
