@@ -5,6 +5,7 @@ import { EngineError } from "../errors.js";
 import { makeFolder } from "../util/files/make-folder.js";
 import { archiveRoot, backupVersion, type Manifest, manifestPath, manifest as manifestSchema } from "./manifest.js";
 import { type ArchiveLimits, broken, readArchive } from "./read-archive.js";
+import { mayHold } from "./sources.js";
 import type { TarEntry } from "./tar.js";
 
 /** What an archive says about itself, and the config that is in it. */
@@ -65,7 +66,9 @@ function createNames(file: string): { add(path: string, entry: TarEntry): void }
   return {
     add(path, { type }) {
       if (types.has(path)) refuse(`${path} is in it twice`);
-      if (type === "link" && !path.startsWith("workspace/")) refuse(`${path} is a link`);
+      if (!mayHold(path)) refuse(`no backup holds ${path}`);
+      if (type === "link" && (!path.startsWith("workspace/") || path === "workspace/.sessions"))
+        refuse(`${path} is a link`);
       if (type !== "folder" && parents.has(path)) refuse(`${path} is a ${type} with something below it`);
       types.set(path, type);
       for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) {

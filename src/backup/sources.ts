@@ -36,6 +36,21 @@ export interface BackupPlan {
 export type LeaveOut = (path: string, why: string) => void;
 
 const sessionsName = ".sessions";
+const stateFiles = ["format.json", "gateway.events.jsonl", "gateway.events.jsonl.1"];
+const settingsFiles = ["config.json", "config.yaml", "secrets.json"];
+
+/** What a home has of programs, which run it, and what they find or make again: in no backup, and no place for a workspace. */
+export const programParts: ReadonlySet<string> = new Set([
+  ...["versions", "packages", "cache", "backups", "logs", "browser", "terminals", "mcp", "search", "push-key.json"],
+]);
+
+/** Whether a backup can hold this: the same that {@link listStateSources} and {@link listOtherSources} find, by their paths. */
+export function mayHold(path: string): boolean {
+  const [root, top, ...below] = path.split("/");
+  if (top === undefined) return true;
+  if (root === "workspace") return top !== sessionsName || !below.some(isLock);
+  return top === "journal" || (below.length === 0 && [...stateFiles, ...settingsFiles].includes(top));
+}
 
 /** The journal, the session logs and documents: all of one moment while the files are held. */
 export async function* listStateSources(plan: BackupPlan, leaveOut: LeaveOut): AsyncGenerator<Source> {
@@ -50,8 +65,7 @@ export async function* listStateSources(plan: BackupPlan, leaveOut: LeaveOut): A
     const { bytes } = source.from.endsWith(".log") ? { bytes: held?.bytes } : { bytes: undefined };
     yield { ...source, isNeeded: source.type === "file", ...(source.type === "file" ? { bytes } : {}) };
   }
-  for (const name of ["format.json", "gateway.events.jsonl", "gateway.events.jsonl.1"])
-    yield { path: `home/${name}`, type: "file", from: join(home, name) };
+  for (const name of stateFiles) yield { path: `home/${name}`, type: "file", from: join(home, name) };
   const sessions = await readRealPath(join(plan.workspace, sessionsName));
   for await (const source of walk(sessions, `workspace/${sessionsName}`, leaveOut, isState))
     yield isLog(source) ? { ...source, isNeeded: true } : source;
@@ -64,12 +78,7 @@ export async function* listOtherSources(plan: BackupPlan, leaveOut: LeaveOut): A
     yield { path: `home/${config.name}`, type: "file", from: join(home, config.name), content: config.content };
   if (hasSecrets) yield { path: "home/secrets.json", type: "file", from: join(home, "secrets.json") };
   const root = await readRealPath(workspace);
-  // Where the workspace holds the home: what programs have there while the gateway runs, and what can be had again.
-  const realHome = await readRealPath(home);
-  const passing = ["terminals", "mcp", "packages", "cache", "search", "push-key.json"].map((name) =>
-    join(realHome, name),
-  );
-  const skipped = new Set([join(root, sessionsName), ...passing, ...exclude]);
+  const skipped = new Set([join(root, sessionsName), ...exclude]);
   const isWanted = (_name: string, path: string): boolean => !skipped.has(path);
   yield* walk(root, "workspace", leaveOut, isWanted);
 }
@@ -88,8 +97,12 @@ function isLog({ path }: Source): boolean {
  * a second. Nor the mark of the journal, which goes on while this is read and would be ahead of the copy.
  */
 function isState(name: string): boolean {
-  const isLeftOut = name.startsWith(".lock") || name === ".index.jsonl" || name === ".journal.mark";
+  const isLeftOut = isLock(name) || name === ".index.jsonl" || name === ".journal.mark";
   return !isLeftOut && !/\.jsonl?\.\d+$/.test(name);
+}
+
+function isLock(name: string): boolean {
+  return name.startsWith(".lock");
 }
 
 /** A folder and everything below it, in order of names. */

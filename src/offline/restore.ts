@@ -1,7 +1,8 @@
 import { mkdir, readdir, rename, rm, rmdir, stat, statfs, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
 import { extractBackup, type Inspected } from "../backup/extract.js";
 import { restoreMarker } from "../backup/marker.js";
+import { programParts } from "../backup/sources.js";
 import { assertHomeFormat } from "../engine/embedded/home-format.js";
 import { noteRestored, type RestoredWork } from "../engine/embedded/journal/restored.js";
 import { EngineError } from "../errors.js";
@@ -45,6 +46,7 @@ export interface Restored {
  */
 export async function restoreBackup(request: RestoreRequest, signal: AbortSignal): Promise<Restored> {
   const { inspected, home, workspace, force, wants = () => true } = request;
+  assertOwnPlace(home, workspace);
   const roots = isInside(workspace, home) ? [home] : [home, workspace];
   if (!force) for (const root of roots) await assertEmpty(root);
   const files = inspected.manifest.files.filter(({ path }) => wants(path));
@@ -99,6 +101,16 @@ async function replaceLocked(
   for (const lock of locks) lock.assertHeld();
   const aside = await swap(roots, stagingOf, stamp, file);
   return { aside, ...opened };
+}
+
+/** @throws {EngineError} when files of the workspace would be taken for the home's own, of which some are run */
+function assertOwnPlace(home: string, workspace: string): void {
+  const [top = ""] = relative(home, workspace).split(sep);
+  if (!isInside(home, workspace) && !programParts.has(top) && !staying.test(top)) return;
+  throw new EngineError(
+    `The config in the backup puts the workspace at ${workspace}, where maxclaw has its own files. Nothing was changed.`,
+    { kind: "corrupt" },
+  );
 }
 
 /** What of a path is not there, the innermost first. */

@@ -384,7 +384,7 @@ test("an archive that climbs out, hides an entry, or was made by a newer version
   ])
     await assert.rejects(inspectBackup(pack([entry(path, "x"), own]), never), /it has an entry/, path);
   await assert.rejects(
-    inspectBackup(pack([entry("maxclaw-backup/home/x", "x"), own]), never),
+    inspectBackup(pack([entry("maxclaw-backup/workspace/x", "x"), own]), never),
     /files that are not in its manifest/,
   );
   await assert.rejects(inspectBackup(pack([own, entry("maxclaw-backup/home/x", "x")]), never), /follows its manifest/);
@@ -398,7 +398,8 @@ test("an archive that climbs out, hides an entry, or was made by a newer version
   const traps: readonly (readonly [RegExp, ...(readonly Buffer[])[]])[] = [
     [/workspace\/x is in it twice/, other("workspace/x", "link", "y"), other("workspace/x", "link", "z")],
     [/workspace\/x is in it twice/, other("workspace/x", "file"), other("workspace/x", "folder")],
-    [/home\/logs is a link/, other("home/logs", "link", "/etc")],
+    [/home\/journal\/seen is a link/, other("home/journal/seen", "link", "/etc")],
+    [/workspace\/\.sessions is a link/, other("workspace/.sessions", "link", "/etc")],
     [/workspace\/x\/y is below a link/, other("workspace/x", "link", "/etc"), other("workspace/x/y", "file")],
     [
       /workspace\/x is a link with something below it/,
@@ -415,6 +416,42 @@ test("an archive that climbs out, hides an entry, or was made by a newer version
     /not a backup of maxclaw/,
   );
   await assert.rejects(inspectBackup(join(folder, "nowhere"), never), /cannot be read: it is not there\./);
+});
+
+test("a restore takes nothing that no backup holds: no programs, no locks, and no workspace in their place", async (t) => {
+  const { folder, file, backUp } = await openHome(t);
+  await backUp({ hasSecrets: true });
+  const whole = gunzipSync(fs.readFileSync(file));
+  const manifestAt = whole.indexOf("maxclaw-backup/manifest.json");
+  const manifest = JSON.parse(execFileSync("tar", ["-xzOf", file, "maxclaw-backup/manifest.json"]).toString());
+  const home = join(folder, "new");
+  const own = ["versions/current/program.js", "packages/node_modules/x/index.js", "cache/code/program.bin"];
+  const others = ["gateway.lock", "update.lock", "restore-unfinished", "format.json/x", "journal.mark", "workspace/x"];
+  for (const path of [...[...own, ...others].map((name) => `home/${name}`), "workspace/.sessions/.lock"]) {
+    const entry = (name: string, content: string): readonly Buffer[] => [
+      encodeHeader({ path: name, type: "file", bytes: Buffer.byteLength(content), mode: 0o700, modifiedAt: 0 }),
+      Buffer.from(content),
+      padding(Buffer.byteLength(content)),
+    ];
+    const files = [...manifest.files, { path, bytes: 1, sha256: hashOf(Buffer.from("x")) }];
+    const crafted = gzipSync(
+      Buffer.concat([
+        whole.subarray(0, manifestAt),
+        ...entry(`maxclaw-backup/${path}`, "x"),
+        ...entry("maxclaw-backup/manifest.json", JSON.stringify({ ...manifest, files })),
+        endOfArchive(),
+      ]),
+    );
+    await assert.rejects(restore(write(join(folder, "crafted.tar.gz"), crafted), home), (error: unknown) => {
+      assert.ok(error instanceof EngineError && error.kind === "corrupt", String(error));
+      assert.ok(error.message.includes(`(no backup holds ${path}). Nothing was changed.`), error.message);
+      return true;
+    });
+  }
+  for (const workspace of [home, folder, ...["versions", "packages/x", "cache", "backups"].map((n) => join(home, n))])
+    await assert.rejects(restore(file, home, { workspace }), /puts the workspace at .* Nothing was changed/, workspace);
+  assert.ok(!fs.existsSync(home));
+  await restore(file, home);
 });
 
 test("an archive that unpacks to far more than it is, or to very many files, is refused while it is read", async (t) => {
