@@ -8,8 +8,28 @@ export interface CommandContext {
   readonly loaded: LoadedConfig;
 }
 
-/** @throws {ConfigError} when `configPath` names no file */
+/**
+ * @throws {CommandError} for a home that a restore has left halfway
+ * @throws {ConfigError} when `configPath` names no file
+ */
 export async function openContext(configPath?: string): Promise<CommandContext> {
+  const context = await findContext(configPath);
+  await assertWhole(context.home);
+  return context;
+}
+
+/** @throws {CommandError} for a home that a restore has left halfway */
+export async function assertWhole(home: string): Promise<void> {
+  const [{ unfinishedRestore }, { CommandError, exitCodes }] = await Promise.all([
+    import("../offline/unfinished.js"),
+    import("./exit.js"),
+  ]);
+  const problem = unfinishedRestore(home);
+  if (problem !== undefined) throw new CommandError(problem, exitCodes.damaged);
+}
+
+/** The same of any home: for who names what is wrong with it. @throws {ConfigError} when `configPath` names no file */
+export async function findContext(configPath?: string): Promise<CommandContext> {
   const [{ findHome }, { loadConfig }] = await Promise.all([import("../config/home.js"), import("../config/load.js")]);
   const { env } = process;
   const home = findHome(env, env.HOME ?? homedir());

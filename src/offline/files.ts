@@ -5,11 +5,12 @@ import { assertHomeFormat } from "../engine/embedded/home-format.js";
 import { acquireLocks, type Lock } from "../engine/embedded/locking/lock.js";
 import { silentLog } from "../log.js";
 import { isMissing } from "../util/error-code.js";
+import { assertRestored } from "./unfinished.js";
 
 /**
  * Keeps gateways away from a home and, where it has sessions, its workspace. One that is replaced may be of any version.
  *
- * @throws {EngineError} `locked`, naming the one that runs; `corrupt` for a home of a newer version
+ * @throws {EngineError} `locked`, naming the one that runs; `corrupt` for a home of a newer version, or one that a restore has left halfway
  */
 export async function lockFiles(
   home: string,
@@ -19,7 +20,17 @@ export async function lockFiles(
   const dir = join(workspace, ".sessions");
   const hasSessions = (await stat(dir).catch(() => undefined))?.isDirectory() === true;
   if (!isReplaced) assertHomeFormat(home);
-  return await acquireLocks([join(home, "gateway.lock"), ...(hasSessions ? [join(dir, ".lock")] : [])], silentLog);
+  const locks = await acquireLocks(
+    [join(home, "gateway.lock"), ...(hasSessions ? [join(dir, ".lock")] : [])],
+    silentLog,
+  );
+  try {
+    if (!isReplaced) assertRestored(home);
+    return locks;
+  } catch (error) {
+    for (const lock of locks) lock.release();
+    throw error;
+  }
 }
 
 /** True for the folder itself and for what is below it. */

@@ -2,13 +2,13 @@ import { constants, existsSync, rmSync } from "node:fs";
 import { access, chmod, copyFile, mkdtemp, readdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { restoreMarker } from "../backup/marker.js";
 import { markName } from "../engine/embedded/damage/journal-mark.js";
 import { homeFormatName } from "../engine/embedded/home-format.js";
 import { gatewayLogName } from "../sessions/file-names.js";
 import { isMissing } from "../util/error-code.js";
 import { makeFolder } from "../util/files/make-folder.js";
 import type { GatewayFiles } from "./events.js";
+import { restoreMarker } from "./unfinished.js";
 
 /** What a gateway reads of a home to answer questions about conversations and jobs. */
 const homeParts = [homeFormatName, gatewayLogName, markName, restoreMarker, "journal", "sessions"];

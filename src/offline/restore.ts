@@ -1,7 +1,6 @@
 import { mkdir, readdir, rename, rm, rmdir, stat, statfs, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { extractBackup, type Inspected } from "../backup/extract.js";
-import { restoreMarker } from "../backup/marker.js";
 import { programParts } from "../backup/sources.js";
 import { assertHomeFormat } from "../engine/embedded/home-format.js";
 import { noteRestored, type RestoredWork } from "../engine/embedded/journal/restored.js";
@@ -15,6 +14,7 @@ import { makeFolder } from "../util/files/make-folder.js";
 import { syncPath } from "../util/files/sync-path.js";
 import { reasonOf } from "../util/files/system-fault.js";
 import { isInside, lockFiles } from "./files.js";
+import { restoreMarker } from "./unfinished.js";
 
 export { inspectBackup } from "../backup/extract.js";
 

@@ -7,6 +7,7 @@ import { examineJournal } from "./doctor.js";
 import type { GatewayFiles } from "./events.js";
 import { whyNotWritable } from "./home-copy.js";
 import { holderOf } from "./running-gateway.js";
+import { unfinishedRestore } from "./unfinished.js";
 
 /** The parts of the config that policy and models are made of. */
 interface CheckedConfig extends NamedModels {
@@ -25,6 +26,9 @@ export interface OfflineStatus {
 
 /** What the files tell about a gateway that does not run. Reads config and journal, and hardly anything of the logs. Changes nothing. */
 export async function readOfflineStatus(files: GatewayFiles, config: CheckedConfig): Promise<OfflineStatus> {
+  const unfinished = unfinishedRestore(files.home);
+  // Everything else would be about half of a home.
+  if (unfinished !== undefined) return { problems: [unfinished], inboundWaiting: 0, outboundWaiting: 0 };
   const { owners, policy } = config;
   const channels = Object.fromEntries(
     Object.entries(config.channels).flatMap(([name, channel]) => (channel === undefined ? [] : [[name, channel]])),

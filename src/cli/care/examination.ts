@@ -1,7 +1,8 @@
 import { faultSentence } from "../../config/faults/fault.js";
 import type { Check } from "../../doctor/check.js";
 import { type Result, runChecks, scoreOf } from "../../doctor/examine.js";
-import { openContext } from "../context.js";
+import { unfinishedRestore } from "../../offline/unfinished.js";
+import { type CommandContext, findContext, openContext } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { harmless, print, printJson } from "../text/output.js";
 
@@ -16,10 +17,10 @@ export interface ExamineFlags {
 /** `maxclaw doctor`. */
 export async function examine(flags: ExamineFlags, version: string): Promise<void> {
   const { healthChecks, securityChecks } = await import("../../doctor/all-checks.js");
-  const { health, security, score, noScore } = await look(flags, version, {
-    health: healthChecks,
-    security: securityChecks,
-  });
+  const context = await findContext(flags.config);
+  const checks = { health: healthChecks, security: securityChecks };
+  const { health, security, score, noScore } =
+    halfRestored(context.home) ?? (await look(context, flags, version, checks));
   const all = [...health, ...security];
   if (all.some(({ level }) => level === "fail")) process.exitCode = exitCodes.failure;
   if (flags.json)
@@ -38,7 +39,10 @@ export async function examine(flags: ExamineFlags, version: string): Promise<voi
 /** `maxclaw security`. */
 export async function examineSecurity(flags: ExamineFlags, version: string): Promise<void> {
   const { securityChecks } = await import("../../doctor/all-checks.js");
-  const { security, score, noScore } = await look(flags, version, { health: [], security: securityChecks });
+  const { security, score, noScore } = await look(await openContext(flags.config), flags, version, {
+    health: [],
+    security: securityChecks,
+  });
   if (security.some(({ level }) => level === "fail")) process.exitCode = exitCodes.failure;
   if (flags.json) return printJson({ ok: process.exitCode === undefined, version, score, findings: security });
   for (const one of security) show(one);
@@ -54,13 +58,26 @@ interface Looked {
   readonly noScore?: string;
 }
 
+/** All that a home that a restore has left halfway has to show: anything else would be about half of a home. */
+function halfRestored(home: string): Looked | undefined {
+  const found = unfinishedRestore(home);
+  if (found === undefined) return undefined;
+  return {
+    health: [{ check: "home", level: "fail", found }],
+    security: [],
+    score: null,
+    noScore: "no score, because a restore was cut off halfway",
+  };
+}
+
 async function look(
-  { config, fix, model, offline }: ExamineFlags,
+  context: CommandContext,
+  { fix, model, offline }: ExamineFlags,
   version: string,
   checks: { readonly health: readonly Check[]; readonly security: readonly Check[] },
 ): Promise<Looked> {
   const { openWorld } = await import("./doctor-world.js");
-  const world = await openWorld(await openContext(config), { version, asksModel: model === true });
+  const world = await openWorld(context, { version, asksModel: model === true });
   const signal = new AbortController().signal;
   const options = { fix: fix === true, signal };
   const chosen = (all: readonly Check[]): readonly Check[] =>

@@ -9,11 +9,11 @@ export function addStatusCommand(program: Command, version: string): void {
     .option("-c, --config <file>", "look at this config file, if no gateway is running")
     .option("--json", "as JSON")
     .action(async (flags: { readonly config?: string; readonly json?: true }) => {
-      const [{ openContext }, { connectRunning }] = await Promise.all([
+      const [{ findContext }, { connectRunning }] = await Promise.all([
         import("../context.js"),
         import("../gateway/connect.js"),
       ]);
-      const context = await openContext(flags.config);
+      const context = await findContext(flags.config);
       const added = await addedTo(context.home);
       const client = await connectRunning(context);
       if (client !== undefined) {

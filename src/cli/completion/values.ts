@@ -6,7 +6,7 @@ import { offeredChannels } from "../../onboarding/set-up.js";
 import { presets } from "../../providers/catalogue/presets.js";
 import { mark } from "../../service/manager.js";
 import { keyOfLogName } from "../../sessions/file-names.js";
-import { type CommandContext, openContext } from "../context.js";
+import { type CommandContext, findContext } from "../context.js";
 import type { ValueName } from "./tree.js";
 
 /** Somebody waits for it with a finger on Tab. */
@@ -22,7 +22,7 @@ export async function listValues(name: ValueName): Promise<readonly string[]> {
 }
 
 async function allValues(name: ValueName): Promise<readonly string[]> {
-  const context = await openContext();
+  const context = await findContext();
   const { providers, tools, channels } = context.loaded.config;
   switch (name) {
     case "sessions":

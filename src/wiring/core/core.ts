@@ -1,7 +1,5 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { CommandResults } from "../../api/commands/commands-api.js";
-import { restoreMarker } from "../../backup/marker.js";
 import { createMessageBus, type MessageBus } from "../../bus/message-bus.js";
 import { type NodeCallPorts, NodeCalls } from "../../bus/node-calls.js";
 import type { LiveConfig } from "../../config/live/live-config.js";
@@ -19,6 +17,7 @@ import { SessionLives } from "../../events/session-lives.js";
 import type { Logger } from "../../log.js";
 import { assertNoCluster } from "../../offline/engine/cluster-mark.js";
 import { assertMoved } from "../../offline/engine/note.js";
+import { assertRestored } from "../../offline/unfinished.js";
 import { shownSequence } from "../../sessions/document/document-file.js";
 import {
   createSessionFiles,
@@ -187,27 +186,23 @@ async function lockAndOpen(options: GatewayOptions, parts: HomeParts): Promise<O
   };
   if (isClustered(options)) {
     const { openClusterHome } = await import("./cluster-home.js");
-    return await openClusterHome({ ...common, logs, openEngine, onLocked: () => assertRestored(home) }, config);
+    return await openClusterHome({ ...common, logs, openEngine, onLocked: () => assertUsable(home) }, config);
   }
   return await openHome({
     ...common,
     ownKey: gatewayKey,
     openEngine,
     onLocked() {
-      assertRestored(home);
+      assertUsable(home);
       assertNoCluster([parts.sessionsDir, home]);
     },
     logs,
   });
 }
 
-function assertRestored(home: string): void {
+function assertUsable(home: string): void {
   assertMoved(home);
-  if (!existsSync(join(home, restoreMarker))) return;
-  throw new EngineError(
-    `A restore of ${home} was cut off halfway. Run "maxclaw restore" again, with --force; what was there before is kept.`,
-    { kind: "corrupt" },
-  );
+  assertRestored(home);
 }
 
 /** The nodes of a cluster share the folders of sessions; documents are what each of them makes of the events for itself. */

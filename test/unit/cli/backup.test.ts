@@ -12,6 +12,7 @@ import { acquireLock } from "../../../src/engine/embedded/locking/lock.js";
 import { EngineError } from "../../../src/errors.js";
 import { silentLog } from "../../../src/log.js";
 import { makeBackup } from "../../../src/offline/backup.js";
+import { repairFiles } from "../../../src/offline/repair.js";
 import { inspectBackup, restoreBackup } from "../../../src/offline/restore.js";
 import { createSessionFiles, logsMarkPath } from "../../../src/sessions/file-names.js";
 import {
@@ -587,6 +588,23 @@ test("neither a backup nor a restore works on files that somebody else uses", as
   assert.deepEqual(treeOf(home), before);
   again.release();
   await assert.rejects(backUp(), /exists already/);
+});
+
+test("nothing works on the files of a home that a restore has left halfway, but the next restore", async (t) => {
+  const { home, workspace, file, backUp } = await openHome(t);
+  await backUp();
+  fs.renameSync(file, `${file}.kept`);
+  fs.writeFileSync(join(home, "restore-unfinished"), file);
+  const before = treeOf(home);
+  for (const work of [backUp, () => repairFiles({ home, workspace })])
+    await assert.rejects(work(), (error: unknown) => {
+      assert.ok(error instanceof EngineError && error.kind === "corrupt", String(error));
+      assert.match(error.message, /was cut off halfway/);
+      return true;
+    });
+  assert.deepEqual(treeOf(home), before);
+  await restore(`${file}.kept`, home, { force: true });
+  await backUp();
 });
 
 test("a damaged journal can be backed up and restored, and is named", async (t) => {

@@ -43,12 +43,14 @@ const restart = (isRunning: boolean): string =>
   isRunning ? " Restart the gateway, which uses what it began with." : "";
 
 async function place(): Promise<{ readonly home: string; readonly isRunning: boolean }> {
-  const [{ findHome }, { homedir }, { holderOf }] = await Promise.all([
+  const [{ assertWhole }, { findHome }, { homedir }, { holderOf }] = await Promise.all([
+    import("../../context.js"),
     import("../../../config/home.js"),
     import("node:os"),
     import("../../../offline/running-gateway.js"),
   ]);
   const home = findHome(process.env, process.env.HOME ?? homedir());
+  await assertWhole(home);
   return { home, isRunning: (await holderOf(home)) !== undefined };
 }
 
