@@ -5,10 +5,11 @@ import { assertHomeFormat } from "../engine/embedded/home-format.js";
 import { acquireLocks, type Lock } from "../engine/embedded/locking/lock.js";
 import { silentLog } from "../log.js";
 import { isMissing } from "../util/error-code.js";
-import { assertRestored } from "./unfinished.js";
+import { assertRestored, removeLeftovers, unfinishedRestore } from "./unfinished.js";
 
 /**
- * Keeps gateways away from a home and, where it has sessions, its workspace. One that is replaced may be of any version.
+ * Keeps gateways away from a home and, where it has sessions, its workspace. One that is replaced may be of any version. What a
+ * restore that was killed has left is removed.
  *
  * @throws {EngineError} `locked`, naming the one that runs; `corrupt` for a home of a newer version, or one that a restore has left halfway
  */
@@ -26,6 +27,7 @@ export async function lockFiles(
   );
   try {
     if (!isReplaced) assertRestored(home);
+    if (unfinishedRestore(home) === undefined) removeLeftovers([home, workspace]);
     return locks;
   } catch (error) {
     for (const lock of locks) lock.release();

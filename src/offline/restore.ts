@@ -14,7 +14,7 @@ import { makeFolder } from "../util/files/make-folder.js";
 import { syncPath } from "../util/files/sync-path.js";
 import { reasonOf } from "../util/files/system-fault.js";
 import { isInside, lockFiles } from "./files.js";
-import { restoreMarker } from "./unfinished.js";
+import { removeLeftovers, restoreMarker, stagingName } from "./unfinished.js";
 
 export { inspectBackup } from "../backup/extract.js";
 
@@ -50,12 +50,12 @@ export async function restoreBackup(request: RestoreRequest, signal: AbortSignal
   const roots = isInside(workspace, home) ? [home] : [home, workspace];
   if (!force) for (const root of roots) await assertEmpty(root);
   const files = inspected.manifest.files.filter(({ path }) => wants(path));
-  await assertRoom({ home, workspace }, files);
   const missing = (await Promise.all(roots.map(missingFolders))).flat();
   try {
     await makeFolder(home);
     const locks = await lockFiles(home, workspace, { isReplaced: true });
     try {
+      await assertRoom({ home, workspace }, files);
       return await replaceLocked({ ...request, roots, files, locks }, signal);
     } finally {
       for (const lock of locks) lock.release();
@@ -78,7 +78,7 @@ async function replaceLocked(
   signal: AbortSignal,
 ): Promise<Restored> {
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
-  const stagingOf = (root: string): string => join(root, `.restore-${stamp}`);
+  const stagingOf = (root: string): string => join(root, stagingName(stamp));
   const isWorkspaceInside = !roots.includes(workspace);
   const staged = {
     home: stagingOf(home),
@@ -100,6 +100,8 @@ async function replaceLocked(
   }
   for (const lock of locks) lock.assertHeld();
   const aside = await swap(roots, stagingOf, stamp, file);
+  // One that was cut off while it put its files into place had more.
+  removeLeftovers(roots, log);
   return { aside, ...opened };
 }
 

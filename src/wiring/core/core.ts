@@ -17,7 +17,7 @@ import { SessionLives } from "../../events/session-lives.js";
 import type { Logger } from "../../log.js";
 import { assertNoCluster } from "../../offline/engine/cluster-mark.js";
 import { assertMoved } from "../../offline/engine/note.js";
-import { assertRestored } from "../../offline/unfinished.js";
+import { assertRestored, removeLeftovers } from "../../offline/unfinished.js";
 import { shownSequence } from "../../sessions/document/document-file.js";
 import {
   createSessionFiles,
@@ -176,6 +176,7 @@ interface HomeParts {
 async function lockAndOpen(options: GatewayOptions, parts: HomeParts): Promise<OpenedHome> {
   const { home, config, log, onBoundary, now, openEngine } = options;
   const { files, ...given } = parts;
+  const { workspace } = config.config.agents.defaults;
   const common = { home, ...given, log, ...(onBoundary && { onBoundary }), ...(now && { now }) };
   const gatewayLog = join(home, gatewayLogName);
   const logs: HomeOptions["logs"] = {
@@ -186,23 +187,28 @@ async function lockAndOpen(options: GatewayOptions, parts: HomeParts): Promise<O
   };
   if (isClustered(options)) {
     const { openClusterHome } = await import("./cluster-home.js");
-    return await openClusterHome({ ...common, logs, openEngine, onLocked: () => assertUsable(home) }, config);
+    return await openClusterHome(
+      { ...common, logs, openEngine, onLocked: () => assertUsable(home, [home], log) },
+      config,
+    );
   }
   return await openHome({
     ...common,
     ownKey: gatewayKey,
     openEngine,
     onLocked() {
-      assertUsable(home);
+      assertUsable(home, [home, workspace], log);
       assertNoCluster([parts.sessionsDir, home]);
     },
     logs,
   });
 }
 
-function assertUsable(home: string): void {
+/** `own`: the folders that no other gateway uses. */
+function assertUsable(home: string, own: readonly string[], log: Logger): void {
   assertMoved(home);
   assertRestored(home);
+  removeLeftovers(own, log);
 }
 
 /** The nodes of a cluster share the folders of sessions; documents are what each of them makes of the events for itself. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -7,7 +8,7 @@ import type { LedgerEntry } from "../../../src/engine/engine.js";
 import type { StoredEvent } from "../../../src/events/event.js";
 import { type FakeTelegram, startFakeTelegram } from "../../support/fakes/fake-telegram.js";
 import { startFakeOpenAI } from "../../support/fakes/models/fake-openai.js";
-import { type Daemon, runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
+import { type Daemon, runMaxclaw, spawnMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { openAIConfig, tempHome } from "../../support/worlds/gateway.js";
 
 const token = "4242:test";
@@ -119,22 +120,15 @@ async function assertHalf(home: string): Promise<void> {
     "gateway -p 0",
     "agent -m hello",
     "backup",
-    "backup --secrets b.tar.gz",
     "repair",
     "sessions list",
-    "sessions show cli:local",
     "events verify",
     "ledger check",
     "config set gateway.port 1",
-    "config get",
     "onboard --yes",
     "cron list",
-    "skills list",
-    "mcp list",
-    "usage",
     "migrate",
     "add",
-    "logs",
     "security",
     "update --from x.tgz",
   ]) {
@@ -190,6 +184,31 @@ test("a restore is refused in words, and a home that a restore left halfway does
   const running = await runMaxclaw(["restore", file, "--force"], home);
   assert.equal(running.code, 1);
   assert.match(running.stderr, new RegExp(`in use by another maxclaw \\(pid ${daemon.child.pid}`));
+});
+
+test("a restore that takes long says so, and what a killed one has left goes with the next start", async () => {
+  const home = await tempHome();
+  const workspace = join(home, "workspace");
+  await mkdir(workspace);
+  await writeFile(join(workspace, "large.bin"), randomBytes(48 * 1024 ** 2));
+  const file = join(home, "large.tar.gz");
+  assert.equal((await runMaxclaw(["backup", file], home)).code, 0);
+  const copy = join(await tempHome(), "copy");
+  const leftovers = async (): Promise<readonly string[]> =>
+    (await readdir(copy).catch(() => [])).filter((name) => name.startsWith(".restore-"));
+  const began = Date.now();
+  await using restoring = spawnMaxclaw(["restore", file], copy);
+  await until("it unpacks", async () => (await leftovers()).length > 0);
+  restoring.child.kill("SIGSTOP");
+  await until("it has taken long", () => Date.now() - began > 2000);
+  restoring.child.kill("SIGCONT");
+  await until("it says so", () => restoring.stderr() !== "");
+  assert.equal(restoring.stderr(), `Restoring ${file} to ${copy} …\n`);
+  await restoring.end("SIGKILL");
+  assert.equal((await leftovers()).length, 1);
+  await using daemon = await startDaemon({ home: copy });
+  assert.deepEqual(await leftovers(), []);
+  assert.equal(await daemon.end("SIGTERM"), 0);
 });
 
 test("a backup with secrets takes them along, and one in the workspace holds neither itself nor another one", async () => {

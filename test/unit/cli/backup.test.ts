@@ -590,6 +590,45 @@ test("neither a backup nor a restore works on files that somebody else uses", as
   await assert.rejects(backUp(), /exists already/);
 });
 
+test("what a killed restore has left goes with the next work on the home, but not before a half one is whole", async (t) => {
+  const { folder, home, file, backUp } = await openHome(t);
+  await backUp();
+  const elsewhere = join(folder, "elsewhere");
+  const name = ".restore-2026-11-29T10-11-12-131Z";
+  const left = [join(home, name), join(elsewhere, name)];
+  const leave = (): void => {
+    for (const path of left) {
+      fs.mkdirSync(join(path, "workspace/.sessions"), { recursive: true });
+      fs.writeFileSync(join(path, "workspace/.sessions/x.events.jsonl"), "deleted words");
+    }
+  };
+  const remaining = (): readonly string[] => left.filter((path) => fs.existsSync(path));
+  fs.mkdirSync(elsewhere);
+  fs.mkdirSync(join(elsewhere, ".restore-mine"));
+  const files = { home, workspace: elsewhere };
+  leave();
+  const lock = await acquireLock(join(home, "gateway.lock"), silentLog);
+  await assert.rejects(repairFiles(files), /in use/);
+  assert.deepEqual(remaining(), left);
+  lock.release();
+  await repairFiles(files);
+  assert.deepEqual(remaining(), []);
+  leave();
+  await restore(file, home, { workspace: elsewhere, force: true });
+  assert.deepEqual(remaining(), []);
+  leave();
+  fs.writeFileSync(join(home, "restore-unfinished"), file);
+  const inspected = await inspectBackup(file, never);
+  const stopped = AbortSignal.abort(new Error("stopped"));
+  await assert.rejects(restoreBackup({ file, inspected, ...files, force: true }, stopped), /stopped/);
+  await assert.rejects(repairFiles(files), /cut off halfway/);
+  assert.deepEqual(remaining(), left);
+  await restore(file, home, { workspace: elsewhere, force: true });
+  assert.deepEqual(remaining(), []);
+  // What somebody else has named so.
+  assert.ok(fs.existsSync(join(elsewhere, ".restore-mine")));
+});
+
 test("nothing works on the files of a home that a restore has left halfway, but the next restore", async (t) => {
   const { home, workspace, file, backUp } = await openHome(t);
   await backUp();

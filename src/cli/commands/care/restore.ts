@@ -26,14 +26,31 @@ export function addRestoreCommand(program: Command): void {
       const { env } = process;
       const home = findHome(env, env.HOME ?? homedir());
       const { signal } = new AbortController();
-      const inspected = await inspectBackup(resolve(file), signal);
-      const workspace = await workspaceOf(inspected.config, home);
-      const request = { file: resolve(file), inspected, home, workspace, force: flags.force === true };
-      const restored = await restoreBackup(request, signal);
+      const { inspected, workspace, restored } = await whileSaying(
+        `Restoring ${resolve(file)} to ${home} …`,
+        async () => {
+          const inspected = await inspectBackup(resolve(file), signal);
+          const workspace = await workspaceOf(inspected.config, home);
+          const request = { file: resolve(file), inspected, home, workspace, force: flags.force === true };
+          return { inspected, workspace, restored: await restoreBackup(request, signal) };
+        },
+      );
       const { files: _files, ...about } = inspected.manifest;
       if (flags.json) return printJson({ ...about, restoredTo: { home, workspace }, ...restored });
       printRestored(inspected.manifest, { home, workspace }, restored);
     });
+}
+
+const quietMs = 1000;
+
+/** Says what is done, once it takes long. */
+async function whileSaying<T>(line: string, work: () => Promise<T>): Promise<T> {
+  const timer = setTimeout(() => printNote(line), quietMs);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Where the config of the backup puts the workspace, once it is in this home. */
