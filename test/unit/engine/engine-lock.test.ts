@@ -74,6 +74,27 @@ test("a lock of a dead process, of an earlier process with the same pid, or that
   }
 });
 
+test("a copy of a lock, as in a home that was copied under a gateway, is held by nobody", async (t) => {
+  const folder = tempFolder(t);
+  const [path, copy] = [join(folder, "a", "gateway.lock"), join(folder, "b", "gateway.lock")] as const;
+  fs.mkdirSync(join(folder, "b"));
+  const lock = await acquireLock(path, silentLog);
+  const original = JSON.parse(fs.readFileSync(path, "utf8"));
+  for (const hold of ["kernel", "lease"]) {
+    fs.writeFileSync(copy, JSON.stringify({ ...original, hold }));
+    assert.equal(await readLock(copy), undefined, hold);
+    const ofCopy = await acquireLock(copy, silentLog);
+    assert.equal((await readLock(path))?.pid, process.pid);
+    ofCopy.release();
+  }
+  // A file system that gives a file another number now and then: the kernel and the path still say whose it is.
+  fs.writeFileSync(path, JSON.stringify({ ...original, inode: 1 }));
+  assert.equal((await readLock(path))?.pid, process.pid);
+  fs.writeFileSync(path, JSON.stringify({ ...original, inode: 1, hold: "lease" }));
+  assert.equal((await readLock(path))?.pid, process.pid);
+  lock.release();
+});
+
 test("a take-over that a crash cut short is itself taken over", async (t) => {
   const path = join(tempFolder(t), "gateway.lock");
   writeLock(path, { id: "first", pid: deadPid() });

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { codeOf } from "../../../util/error-code.js";
 import { flock, isShared, type KernelAnswer } from "./kernel-lock.js";
-import { type FoundLock, type LockContent, readLockFile } from "./lock-file.js";
+import { type FoundLock, hashOfPath, type LockContent, readLockFile } from "./lock-file.js";
 import { isRunning, isSameHost, ownHost } from "./process-host.js";
 
 /**
@@ -21,7 +21,7 @@ export async function holdingOf(path: string, { content }: FoundLock): Promise<H
   // Of an earlier version, whose locks hold among processes that see each other.
   if (runsOn === undefined) return isRunning({ pid, start }) ? "held" : "gone";
   const own = ownHost();
-  if (isSameHost(own, runsOn)) return isRunning({ pid, start }) ? "held" : "gone";
+  if (isSameHost(own, runsOn)) return isRunning({ pid, start }) && !(await isCopy(path, content)) ? "held" : "gone";
   const answer = await askKernel(path);
   if (answer === "busy") return "held";
   if (content.hold === "lease") return "beats";
@@ -29,6 +29,12 @@ export async function holdingOf(path: string, { content }: FoundLock): Promise<H
   // On a disk of this machine, a holder from another run of the kernel is one from before the last start of the machine.
   const isFromBefore = own.boot !== undefined && runsOn.boot !== undefined && own.boot !== runsOn.boot;
   return answer === "free" || isFromBefore ? "gone" : "unknowable";
+}
+
+/** Whether this is a copy of the file that the process holds. Where inodes change by themselves, the kernel or the path knows better. */
+async function isCopy(path: string, { inode, pathHash, hold }: LockContent): Promise<boolean> {
+  if (inode === undefined || fs.statSync(path, { throwIfNoEntry: false })?.ino === inode) return false;
+  return hold === "kernel" ? (await askKernel(path)) === "free" : hashOfPath(path) !== pathHash;
 }
 
 /**

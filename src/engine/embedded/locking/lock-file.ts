@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import * as fs from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { codeOf } from "../../../util/error-code.js";
 
@@ -14,6 +16,9 @@ const content = z.object({
   instanceId: z.string().optional(),
   /** Missing in locks of earlier versions, which knew nothing beyond process ids. */
   place: processHost.optional(),
+  /** Which file it is: a copy of it, as in a home that was copied under a gateway, is held by nobody. Missing in earlier versions. */
+  inode: z.number().optional(),
+  pathHash: z.string().optional(),
   /** `kernel`: by flock, as long as the file is open. `lease`: as long as `beat` goes on. */
   hold: z.enum(["kernel", "lease"]).optional(),
   /** A lease without a new beat for so long is over. */
@@ -41,6 +46,12 @@ export function readLockFile(path: string): FoundLock | undefined {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** What names the file at this path, however one comes to it. */
+export function hashOfPath(path: string): string {
+  const real = join(fs.realpathSync(dirname(path)), basename(path));
+  return createHash("sha256").update(real).digest("hex").slice(0, 16);
 }
 
 export function writeOpenLock(fd: number, lock: LockContent): void {

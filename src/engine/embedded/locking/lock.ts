@@ -9,7 +9,7 @@ import { toStartFailure } from "../start-failure.js";
 import { HeldLock } from "./held-lock.js";
 import { defaultLeaseMs, type Holding, holdingOf, watchLease } from "./holding.js";
 import { flock, isShared } from "./kernel-lock.js";
-import { type FoundLock, type LockContent, readLockFile, writeOpenLock } from "./lock-file.js";
+import { type FoundLock, hashOfPath, type LockContent, readLockFile, writeOpenLock } from "./lock-file.js";
 import { isSameHost, ownHost } from "./process-host.js";
 import { processStart } from "./process-start.js";
 
@@ -134,6 +134,7 @@ async function createDraft(path: string, { leaseMs = defaultLeaseMs }: LockOptio
       processStart: processStart(process.pid) ?? "unknown",
       startedAt: Date.now(),
       place: ownHost(),
+      ...{ inode: fs.fstatSync(fd).ino, pathHash: hashOfPath(path) },
       ...(isKernels ? { hold: "kernel" } : { hold: "lease", leaseMs, beat: 0 }),
     };
     writeOpenLock(fd, content);
