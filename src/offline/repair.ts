@@ -49,8 +49,8 @@ export async function repairFiles(
     };
     const now = Date.now();
     const completed: TakenOver[] = [];
-    const complete: JournalRepairOptions["complete"] = async (records, loss) => {
-      completed.push(await completeFromLogs(records, loss, { logs: logs(), now }));
+    const complete: JournalRepairOptions["complete"] = async (records, loss, ended) => {
+      completed.push(await completeFromLogs(records, loss, { logs: logs(), now, ended }));
     };
     const journal = await repairJournal(home, { log, assertHeld, logsMark, complete });
     const takenOver = completed[0] ?? (await takeOverFromLogs({ home, logs, logPathOf, logsMark, log, now }));

@@ -24,11 +24,16 @@ export interface Evidence {
   readonly accepted: ReadonlyMap<string, number>;
 }
 
-/** Reads the logs that were changed in the days for which ids are remembered. Changes nothing. */
-export async function gatherEvidence(records: LiveRecords, logs: readonly string[], now: number): Promise<Evidence> {
+/** Reads the logs that were changed in the days for which ids are remembered. Changes nothing. `over`: messages that have ended. */
+export async function gatherEvidence(
+  records: LiveRecords,
+  logs: readonly string[],
+  now: number,
+  over: ReadonlySet<string> = new Set(),
+): Promise<Evidence> {
   const since = now - rememberedMs;
   const queued = new Map<string, Accepted>();
-  const ended = new Set<string>();
+  const ended = new Set(over);
   const replies = new Map<string, { readonly sessionKey: string; readonly isOver: boolean }>();
   const note = (event: StoredEvent): void => {
     if (event.seq <= (records.sessions.tombstones.get(event.session_key)?.seq ?? 0)) return;

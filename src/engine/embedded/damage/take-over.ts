@@ -65,9 +65,13 @@ export async function takeOverFromLogs(options: TakeOverOptions): Promise<TakenO
 export async function completeFromLogs(
   records: LiveRecords,
   loss: string,
-  { logs, now }: { readonly logs: readonly string[]; readonly now: number },
+  {
+    logs,
+    now,
+    ended,
+  }: { readonly logs: readonly string[]; readonly now: number; readonly ended?: ReadonlySet<string> },
 ): Promise<TakenOver> {
-  const evidence = await gatherEvidence(records, logs, now);
+  const evidence = await gatherEvidence(records, logs, now, ended);
   for (const operation of operationsFor(evidence)) records.apply(operation, { isDurable: true, bytes: 0, position: 0 });
   return {
     loss,

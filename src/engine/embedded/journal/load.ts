@@ -12,6 +12,7 @@ import { openAll } from "../seen/open-sealed.js";
 import { removeUnnamed } from "../seen/seen-keeper.js";
 import { toStartFailure } from "../start-failure.js";
 import { LiveRecords } from "../state.js";
+import type { Operation } from "./operations.js";
 import {
   encodeHead,
   journalFolder,
@@ -119,14 +120,22 @@ async function syncEntries(folder: string): Promise<void> {
 }
 
 /** Applies the good lines before `end` in order; returns the number of the last transaction. */
-export function applyLines(records: LiveRecords, content: SegmentContent, end: number): number {
+export function applyLines(
+  records: LiveRecords,
+  content: SegmentContent,
+  end: number,
+  before: (operation: Operation) => void = () => {},
+): number {
   let tx = 0;
   for (const { offset, bytes, line } of content.lines) {
     if (offset >= end) break;
     if (line.kind === "header" || line.kind === "transaction") tx = Math.max(tx, line.tx);
     if (line.kind !== "transaction" && line.kind !== "checkpoint") continue;
     const share = Math.ceil(bytes / Math.max(1, line.ops.length));
-    for (const operation of line.ops) records.apply(operation, { isDurable: true, bytes: share, position: 0 });
+    for (const operation of line.ops) {
+      before(operation);
+      records.apply(operation, { isDurable: true, bytes: share, position: 0 });
+    }
   }
   return tx;
 }

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import { type Logger, silentLog } from "../../../log.js";
 import { syncPath } from "../../../util/files/sync-path.js";
 import { readMarks, resetMarks } from "../damage/journal-mark.js";
+import { Overtaken } from "../damage/overtaken.js";
 import { seenFolder } from "../seen/format.js";
 import { findSealed } from "../seen/open-sealed.js";
 import { LiveRecords } from "../state.js";
@@ -21,8 +22,11 @@ export interface JournalRepairOptions {
   readonly assertHeld?: () => void;
   /** The mark beside the session logs. */
   readonly logsMark?: string | undefined;
-  /** Adds to the records what others know beyond them, before they are written. `loss`: one sentence. */
-  readonly complete?: (records: LiveRecords, loss: string) => Promise<void>;
+  /**
+   * Adds to the records what others know beyond them, before they are written. `loss`: one sentence. `ended`: messages in the records
+   * that were over, as others of their chats show.
+   */
+  readonly complete?: (records: LiveRecords, loss: string, ended: ReadonlySet<string>) => Promise<void>;
 }
 
 /**
@@ -57,19 +61,23 @@ export async function repairJournal(
   if (!isDamaged) return { setAside: [], lostBytes: 0, keptTransactions: 0 };
 
   const records = new LiveRecords();
+  const overtaken = new Overtaken(records);
   let tx = 0;
   let lostBytes = 0;
   let keptTransactions = 0;
   // An unfinished segment repeats part of the one before it; applying both in order keeps what either one lost.
   for (const { content } of segments) {
     const lines = inOrder(content.lines);
-    tx = Math.max(tx, applyLines(records, { ...content, lines }, content.size));
+    tx = Math.max(
+      tx,
+      applyLines(records, { ...content, lines }, content.size, (operation) => overtaken.note(operation)),
+    );
     lostBytes += content.size - content.lines.reduce((sum, line) => sum + line.bytes, 0);
     keptTransactions += lines.filter(({ line }) => line.kind === "transaction").length;
   }
   // Which files of ids count may have been in what is damaged; one too many does no harm.
   records.seen.replaceFiles(findSealed(seenFolder(folder)));
-  await complete(records, lossOf(folder, tx, mark));
+  await complete(records, lossOf(folder, tx, mark), overtaken.ids);
   const time = new Date().toISOString().replaceAll(":", "-");
   const setAside = segments.map(({ path }) => `${path}.damaged-${time}`);
   assertHeld();

@@ -13,6 +13,7 @@ import { silentLog } from "../../../../src/log.js";
 import {
   answered,
   consuming,
+  gate,
   inbound,
   logPath,
   openIn,
@@ -281,6 +282,81 @@ test("after a repair no transaction has the number of a lost one, and a crash be
   await engine[Symbol.asyncDispose]();
   assert.ok(txOf(marks[0] ?? "") > lost);
 });
+
+/** A home as a kill leaves it while the second message is worked on. The first one was answered, unless it is `isOpen`. */
+async function inSecondTurn(t: TestContext, isOpen: boolean): Promise<string> {
+  const home = tempFolder(t);
+  const { engine } = await openWithLogs(home);
+  const accept = async (id: string): Promise<number> => {
+    const work = inbound(id);
+    await engine.accept(work, { events: [queuedEvent({ ...work.body, receivedAt: Date.now() }, 0)] });
+    return Date.now();
+  };
+  const began = (id: string): EventDraft =>
+    draft("turn_execution_start", { message_ids: [id], queued_ms: 0, attempt: 1 }, { source: "agent" });
+  const first = await accept("msg_1");
+  await until("the clock has moved", () => Date.now() > first + 1);
+  await accept("msg_2");
+  const [isBegun, killed] = [gate(), gate()];
+  const handling = consuming(engine, "inbound", async (delivery) => {
+    const { id } = delivery.work;
+    await engine.append("telegram:42", [began(id)], { durable: true });
+    if (id === "msg_1" && !isOpen) {
+      await delivery.commit({ events: [answered([id])], emit: [] });
+      return;
+    }
+    isBegun.open();
+    await killed.opened;
+  });
+  await isBegun.opened;
+  const copy = tempFolder(t);
+  fs.cpSync(home, copy, { recursive: true });
+  killed.open();
+  await handling.stop();
+  await engine[Symbol.asyncDispose]();
+  return copy;
+}
+
+/** Zeroes the lines of the journal that hold all of these words. */
+function zero(home: string, ...words: readonly string[]): void {
+  const path = segmentOf(home);
+  const lines = fs.readFileSync(path, "latin1").split("\n");
+  const isMeant = (line: string): boolean => words.every((word) => line.includes(word));
+  assert.ok(lines.some(isMeant));
+  fs.writeFileSync(path, lines.map((line) => (isMeant(line) ? "\0".repeat(line.length) : line)).join("\n"), "latin1");
+}
+
+for (const [what, damaged, isOpen, expected] of [
+  ["the end of a message", [["turn_execution_complete"]], false, ["msg_2"]],
+  [
+    "the end of a message, and the next one",
+    [["turn_execution_complete"], ["user_message_queued", "msg_2"]],
+    false,
+    [],
+  ],
+  ["another message", [["user_message_queued", "msg_2"]], true, ["msg_1"]],
+] as const)
+  test(`where ${what} was damaged, a message that another one of its chat came after is not answered again`, async (t) => {
+    const home = await inSecondTurn(t, isOpen);
+    for (const words of damaged) zero(home, ...words);
+    const repair = await repairJournal(home, {
+      logsMark: logsMarkOf(home),
+      async complete(records, loss, ended) {
+        await completeFromLogs(records, loss, { logs: logsOf(home)(), now: Date.now(), ended });
+      },
+    });
+    assert.equal(repair.setAside.length, 1);
+    const { engine } = await openWithLogs(home);
+    const handled: string[] = [];
+    const handling = consuming(engine, "inbound", async (delivery) => {
+      handled.push(delivery.work.id);
+      await delivery.commit({ events: [answered([delivery.work.id])], emit: [] });
+    });
+    await until("nothing waits", () => engine.status().inboundWaiting === 0);
+    await handling.stop();
+    await engine[Symbol.asyncDispose]();
+    assert.deepEqual(handled, expected);
+  });
 
 test("after an orderly stop a journal that is gone, or the one before, is refused too", async (t) => {
   const home = tempFolder(t);
