@@ -36,7 +36,7 @@ import { addAttachCommand } from "./commands/talk/attach.js";
 import { addSearchCommand } from "./commands/talk/search.js";
 import { addSessionsCommand } from "./commands/talk/sessions.js";
 import { addUsageCommand } from "./commands/usage.js";
-import { print } from "./text/output.js";
+import { harmless, print } from "./text/output.js";
 
 /** All commands. What a command needs is loaded when it runs: this costs nothing but commander. `onReady`: a gateway has started. */
 export function createProgram(onReady: () => void = () => undefined): Command {
@@ -51,6 +51,7 @@ export function createProgram(onReady: () => void = () => undefined): Command {
     })
     .helpOption("-h, --help", "Show help")
     .showHelpAfterError("Run maxclaw --help for the commands, maxclaw <command> --help for one of them.")
+    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
     .exitOverride()
     .addHelpText("after", "\nFiles live in $MAXCLAW_HOME, by default ~/.maxclaw. Begin with: maxclaw onboard");
   addOnboardCommand(program);

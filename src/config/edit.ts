@@ -9,7 +9,6 @@ import { Claim } from "../util/processes/claim.js";
 import { NotAnObject, withValue } from "./document/json-edit.js";
 import { readJson } from "./document/json-walk.js";
 import { faultSentence } from "./faults/fault.js";
-import { yamlFault } from "./faults/yaml.js";
 import { readText } from "./read-text.js";
 import { isObject } from "./substitute.js";
 
@@ -119,19 +118,15 @@ function editJson(file: string, text: string, edits: readonly ConfigEdit[]): str
 }
 
 async function editYaml(file: string, text: string, edits: readonly ConfigEdit[]): Promise<string> {
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text);
-  const fault = yamlFault(text, document);
-  if (fault !== undefined) throw new ConfigError(`${faultSentence(file, fault)}. It was left unchanged.`);
+  const { changedYaml } = await import("./document/yaml-edit.js");
   try {
-    for (const { path, value } of edits) {
-      if (value === undefined) document.deleteIn(path);
-      else document.setIn(path, value);
-    }
+    const changed = changedYaml(text, edits);
+    if ("text" in changed) return changed.text;
+    throw new ConfigError(`${faultSentence(file, changed.fault)}. It was left unchanged.`);
   } catch (cause) {
+    if (cause instanceof ConfigError) throw cause;
     throw new ConfigError(`${file} cannot be changed there: ${messageOf(cause)}. It was left unchanged.`, { cause });
   }
-  return document.toString();
 }
 
 function at(root: unknown, path: readonly string[]): unknown {

@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import { lstat, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { extname, join } from "node:path";
-import { ConfigError } from "../errors.js";
+import { ConfigError, messageOf } from "../errors.js";
 import { isGone } from "../util/error-code.js";
 import { adviceOf, reasonOf } from "../util/files/system-fault.js";
 import { problemSentence } from "../util/words/problem-sentences.js";
+import { statusSentence } from "../util/words/status-sentences.js";
 import { readJson } from "./document/json-walk.js";
 import { type Fault, faultSentence, type Unusable } from "./faults/fault.js";
 import { yamlFault } from "./faults/yaml.js";
@@ -109,17 +110,14 @@ type Content =
   | { readonly fault: Unusable | undefined; readonly mayHaveToken: boolean; readonly mayHaveDatabase: boolean };
 
 /** A fault that is undefined means: no such file. */
-async function readConfigFile(path: string): Promise<Content> {
+async function readConfigFile(path: string, example = ", with keys such as providers and channels"): Promise<Content> {
   let text: string;
   try {
     text = await readText(path);
   } catch (error) {
     if (isGone(error)) {
       if (!(await isLink(path))) return { fault: undefined, mayHaveToken: false, mayHaveDatabase: false };
-      const fault = {
-        message: "it is a link, and what it leads to is not there",
-        advice: "Mount it, or mend the link.",
-      };
+      const fault = { message: statusSentence("dead_link"), advice: "Mount it, or mend the link." };
       return { fault, mayHaveToken: true, mayHaveDatabase: false };
     }
     return { fault: { message: reasonOf(error), advice: adviceOf(error) }, mayHaveToken: true, mayHaveDatabase: false };
@@ -127,14 +125,14 @@ async function readConfigFile(path: string): Promise<Content> {
   const may = { mayHaveToken: namesToken(text), mayHaveDatabase: namesDatabase(text) };
   // What is gone may have had one.
   if (text.trim() === "") {
-    const fault = { line: 1, column: 1, message: "the file is empty (an empty config is {})" };
+    const fault = { line: 1, column: 1, message: "the file is empty (an empty one is {})" };
     return { fault, ...may, mayHaveToken: true };
   }
   const isYaml = [".yaml", ".yml"].includes(extname(path).toLowerCase());
   const parsed = isYaml ? await parseYaml(text) : parseJson(text);
   if ("fault" in parsed) return { ...parsed, ...may, mayHaveToken: may.mayHaveToken || isCut(text, isYaml) };
   if (isObject(parsed.value)) return { raw: parsed.value };
-  const message = "an object is expected, with keys such as providers and channels";
+  const message = `an object is expected${example}`;
   return { fault: { line: 1, column: 1, message }, ...may };
 }
 
@@ -173,8 +171,10 @@ async function parseYaml(text: string): Promise<Parsed> {
   if (fault !== undefined) return { fault };
   try {
     return { value: document.toJS() };
-  } catch {
-    return { fault: { line: 1, column: 1, message: "an alias (*name) has no anchor (&name)" } };
+  } catch (error) {
+    const isMany = messageOf(error).includes("alias count");
+    const message = isMany ? "it has too many aliases (*name)" : "an alias (*name) has no anchor (&name)";
+    return { fault: { line: 1, column: 1, message } };
   }
 }
 
@@ -192,7 +192,7 @@ async function readSecrets(home: string): Promise<Secrets> {
   const path = join(home, "secrets.json");
   const problems: string[] = [];
   const values: Record<string, string> = {};
-  const content = await readConfigFile(path);
+  const content = await readConfigFile(path, "");
   if ("fault" in content) {
     if (content.fault !== undefined) {
       problems.push(faultSentence(path, content.fault));

@@ -30,6 +30,7 @@ export function expectation(issue: z.core.$ZodIssue): string {
 /** What is there, by kind: the value of a text may be a secret in the wrong place. */
 export function describe(value: unknown, key: string): string {
   if (value === undefined) return "nothing";
+  if (value === null) return "null";
   if (typeof value === "number" && !isSecretKey(key)) return String(value);
   if (typeof value === "string") return value === "" ? "an empty text" : "a text";
   if (Array.isArray(value)) return "a list";

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, isAbsolute } from "node:path";
 import { messageOf } from "../../errors.js";
@@ -58,6 +58,8 @@ function systemFault(error: unknown): SystemFault | undefined {
     }
     case "ENOTDIR":
     case "EEXIST": {
+      if (path !== undefined && isDeadLink(path))
+        return { path, reason: statusSentence("dead_link"), advice: "Mount it, or mend the link." };
       const file = path === undefined ? undefined : fileIn(path);
       if (file === undefined) break;
       return { path: file, reason: statusSentence("is_file"), advice: "Move it away." };
@@ -79,6 +81,8 @@ function systemFault(error: unknown): SystemFault | undefined {
     case "ELOOP":
     case "ENXIO":
       return { path, reason: statusSentence("not_plain"), advice: "Move it away." };
+    case "ENAMETOOLONG":
+      return { path, reason: statusSentence("long_name"), advice: "Check the path." };
     case "EIO":
       return { path, reason: statusSentence("disk_failed"), advice: "Check the disk." };
     case "EMFILE":
@@ -89,6 +93,10 @@ function systemFault(error: unknown): SystemFault | undefined {
   }
   if (path === undefined) return undefined;
   return { path, reason: messageOf(error), advice: "Check the path and the disk." };
+}
+
+function isDeadLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
 }
 
 /** What in a path is there and is not a folder. */

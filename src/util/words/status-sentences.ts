@@ -17,6 +17,8 @@ export const statusSentences = {
   no_folder: "the folder {folder} is not there",
   is_file: "it is a file, not a folder",
   is_folder: "it is a folder, not a file",
+  dead_link: "it is a link, and what it leads to is not there",
+  long_name: "its name is too long",
   not_plain: "it is not a regular file",
   no_right: "the account {account} has no right to it",
   read_only: "its disk is mounted read-only",

@@ -22,6 +22,8 @@ export const statusInChinese: Readonly<Record<StatusCode, string>> = {
   no_folder: "文件夹 {folder} 不存在",
   is_file: "它是文件，不是文件夹",
   is_folder: "它是文件夹，不是文件",
+  dead_link: "它是链接，但链接的目标不存在",
+  long_name: "它的名称太长",
   not_plain: "它不是普通文件",
   no_right: "帐户 {account} 没有权限",
   read_only: "它所在的磁盘以只读方式挂载",

@@ -98,6 +98,7 @@ test("config get, set and unset work on single keys, keep comments, and refuse w
     ["channels.telegram.allowFrom", "5", /channels.telegram.allowFrom takes a list, e.g. '\["one", "two"\]', not 5/],
     ["gateway", '{"prot": 1}', /unknown key "gateway.prot"/],
     ["gateway.port.x", "1", /holds one value/],
+    ["agents", "null", /agents takes an object, .*, not null/],
     ...[
       "",
       ".",
@@ -139,6 +140,38 @@ test("config get, set and unset work on single keys, keep comments, and refuse w
   assert.equal(await readFile(path, "utf8"), changed);
   assert.equal((await stat(path)).mode & 0o777, 0o600);
   assert.match((await said("check")).stdout, /config.json is in order/);
+});
+
+test("in YAML with names for values, what another place uses too is not changed, and the person reads why", async () => {
+  await using cli = await openCli();
+  await homeWith(cli, "{}");
+  await rm(join(cli.home, "config.json"));
+  const yaml = join(cli.home, "config.yaml");
+  const before =
+    "agents:\n  defaults:\n    maxTokens: &a 5000\n    contextWindow: *a\n    temperature: 0.5\nbudgets: &b\n  day:\n    usd: 5\n";
+  await writeFile(yaml, before);
+  for (const args of [
+    ["set", "agents.defaults.maxTokens", "7000"],
+    ["unset", "agents.defaults.maxTokens"],
+  ]) {
+    const { code, stderr } = await cli.run(["config", ...args]);
+    assert.notEqual(code, 0);
+    assert.match(
+      stderr,
+      /^maxclaw: \S+config\.yaml cannot be changed there: another place of the file uses it too, as \*a\. It was left unchanged\.$/m,
+    );
+    assert.equal(await readFile(yaml, "utf8"), before);
+  }
+  for (const [key, value] of [
+    ["agents.defaults.contextWindow", "9000"],
+    ["agents.defaults.temperature", "0.7"],
+    ["budgets.day.usd", "7"],
+  ] as const)
+    assert.equal((await cli.run(["config", "set", key, value])).code, 0, key);
+  assert.equal(
+    await readFile(yaml, "utf8"),
+    before.replace("*a", "9000").replace("0.5", "0.7").replace("usd: 5", "usd: 7"),
+  );
 });
 
 test("config set refuses a key with blanks inside, and takes away those around it", async () => {

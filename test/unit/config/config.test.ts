@@ -201,6 +201,12 @@ describe("the config file", () => {
     ["an open quote", 'gateway:\n  port: "12\n', 3, "a quote that was opened before is not closed"],
     ["a tab", "gateway:\n\tport: 1\n", 2, "a line begins with a tab: use spaces"],
     ["a key twice", "owners: []\nowners: []\n", 2, "the same key is there twice"],
+    [
+      "aliases that unpack to thousands of values",
+      `a: &a [x, x]\n${[..."bcdefghi"].map((name, n) => `${name}: &${name} [${`*${"abcdefgh"[n]},`.repeat(9)}]`).join("\n")}\n`,
+      1,
+      "it has too many aliases (*name)",
+    ],
     ["a second document", "owners: []\n---\nlog: {}\n", 2, "--- begins a second document, and only one is read"],
   ] as const)
     it(`in YAML with ${what} is named in a sentence, with the line`, async () => {

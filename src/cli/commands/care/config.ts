@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Command } from "commander";
-import { ConfigError } from "../../../errors.js";
+import { ConfigError, RequestError } from "../../../errors.js";
 import { type CommandContext, openContext } from "../../context.js";
 import { CommandError, exitCodes } from "../../exit.js";
 import { harmless, print, printJson, printNote } from "../../text/output.js";
@@ -125,7 +125,9 @@ async function asTyped<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof ConfigError ? new CommandError(error.message, exitCodes.usage) : error;
+    throw error instanceof ConfigError || error instanceof RequestError
+      ? new CommandError(error.message, exitCodes.usage)
+      : error;
   }
 }
 

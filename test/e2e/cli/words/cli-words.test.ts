@@ -1,8 +1,22 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, symlink } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { projectFile } from "../../../support/project.js";
 import { openCli } from "../../../support/worlds/cli.js";
+
+describe("a path that cannot be used", () => {
+  it("is named with what is wrong with it", async () => {
+    await using cli = await openCli();
+    await symlink("nothing", cli.home);
+    const dead = await cli.run(["config", "set", "log.level", "info"]);
+    assert.match(
+      dead.stderr,
+      /^maxclaw: \S+home cannot be used: it is a link, and what it leads to is not there\. Mount it, or mend the link\.$/m,
+    );
+    const long = await cli.run(["config", "check", "-c", "x".repeat(300)]);
+    assert.match(long.stdout + long.stderr, /x cannot be read: its name is too long/);
+  });
+});
 
 describe("a word that the command line does not know", () => {
   it("is named by help, at any depth", async () => {
@@ -18,6 +32,20 @@ describe("a word that the command line does not know", () => {
       assert.match(stderr, /^error: unknown command 'nosuch'$/m);
     }
     assert.match((await cli.run(["help", "status", "extra"])).stderr, /^error: unknown command 'extra'$/m);
+  });
+
+  it("is shown without what would steer the terminal", async () => {
+    await using cli = await openCli();
+    for (const args of [
+      ["\u001b[31mred\u0007"],
+      ["help", "\u001b[31mred"],
+      ["logs", "--level", "\u001b[31m"],
+      ["usage", "--days", "\u001b[31m"],
+    ]) {
+      const { code, stderr } = await cli.run(args);
+      assert.equal(code, 2, stderr);
+      assert.ok(!stderr.includes("\u001b") && !stderr.includes("\u0007"), JSON.stringify(stderr));
+    }
   });
 
   it("is helped with where it is known", async () => {
