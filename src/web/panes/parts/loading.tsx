@@ -48,25 +48,29 @@ export function useLoad<T>(
   const [round, setRound] = useState(0);
   useEffect(() => {
     let isCurrent = true;
+    let isUnanswered = false;
+    let isBack = false;
+    const again = (): void => setRound((n) => n + 1);
+    // What could not be asked is asked again once the connection is back; it may be back before that is known here.
+    const unwatch = world.store.watch(["nextAttemptAt"], ({ nextAttemptAt }) => {
+      isBack = nextAttemptAt === undefined;
+      if (isBack && isUnanswered) again();
+    });
     read().then(
       (value) => isCurrent && setState({ value, error: undefined }),
       (error: unknown) => {
         if (!isCurrent) return;
         if (error instanceof Unauthorized) world.failed(error);
         setState(({ value }) => ({ value, error }));
+        isUnanswered = error instanceof NoAnswer;
+        if (isBack && isUnanswered) again();
       },
     );
     return () => {
       isCurrent = false;
+      unwatch();
     };
   }, [...dependencies, round]);
-  // What could not be asked is asked again once the connection is back.
-  useEffect(() => {
-    if (!(state.error instanceof NoAnswer)) return undefined;
-    return world.store.watch(["nextAttemptAt"], (known) => {
-      if (known.nextAttemptAt === undefined) setRound((n) => n + 1);
-    });
-  }, [state.error]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
   return { ...state, reload };
 }

@@ -44,7 +44,8 @@ export function SettingsForm({ world, all, settings, save }: SettingsFormProps) 
       setProblems({ [about.name]: inWords(about, sentenceOf(error)) });
       return;
     }
-    setTyped(without(typed, names));
+    // What was typed while it was being saved stays.
+    setTyped((now) => without(now, names, typed));
     setProblems({});
     setSaid(t(isNow ? "savedNow" : "savedRestart"));
     // The button that was pressed is gone.
@@ -67,8 +68,8 @@ export function SettingsForm({ world, all, settings, save }: SettingsFormProps) 
     write([{ path: setting.path }]).catch((error: unknown) => setProblems({ [setting.name]: sentenceOf(error) }));
   };
   const type = (name: string, text: string): void => {
-    setTyped({ ...typed, [name]: text });
-    setProblems(without(problems, [name]));
+    setTyped((now) => ({ ...now, [name]: text }));
+    setProblems((now) => without(now, [name]));
     setSaid("");
   };
   const discard = (): void => {
@@ -131,6 +132,9 @@ function isChanged(setting: Setting, text: string | undefined): boolean {
   return text !== undefined && text !== textOf(setting);
 }
 
-function without(texts: Texts, names: readonly string[]): Texts {
-  return Object.fromEntries(Object.entries(texts).filter(([name]) => !names.includes(name)));
+/** Without those of `names` that are still as they were in `before`. */
+function without(texts: Texts, names: readonly string[], before = texts): Texts {
+  return Object.fromEntries(
+    Object.entries(texts).filter(([name, text]) => !names.includes(name) || text !== before[name]),
+  );
 }

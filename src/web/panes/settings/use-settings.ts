@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Refused } from "../../gateway/api.js";
+import { type Api, Refused } from "../../gateway/api.js";
 import { type Loaded, useLoad } from "../parts/loading.js";
 import type { PaneWorld } from "../world.js";
 import { type AllSettings, type Change, readAll, writeChanges } from "./all-settings.js";
@@ -13,12 +13,51 @@ export interface Settings {
   readonly save: SaveChanges;
 }
 
+/** The newest of what was read and written: answers may come in another order than they were asked for. */
+class Latest {
+  readonly #api: Api;
+  #all: AllSettings | undefined;
+  #at = 0;
+  #moment = 0;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  get all(): AllSettings | undefined {
+    return this.#all;
+  }
+
+  /** The result is newer than what was asked for, where that has come meanwhile. */
+  async read(): Promise<AllSettings> {
+    this.#moment += 1;
+    const at = this.#moment;
+    const all = await readAll(this.#api);
+    return this.#take(all, at);
+  }
+
+  /** @throws {Refused} 412 when the file has changed meanwhile */
+  async write(changes: readonly Change[]): Promise<void> {
+    const all = await writeChanges(this.#api, this.#all?.revision ?? "", changes);
+    // What is being read may be from before it was written.
+    this.#moment += 1;
+    this.#take(all, this.#moment);
+  }
+
+  #take(all: AllSettings, at: number): AllSettings {
+    if (this.#all !== undefined && at < this.#at) return this.#all;
+    this.#all = all;
+    this.#at = at;
+    return all;
+  }
+}
+
 /** The settings, read again when somebody comes back to the page: they may have been in an editor. */
 export function useSettings(world: PaneWorld): Settings {
-  const read = useLoad(world, () => readAll(world.api), []);
-  const [latest, setLatest] = useState<AllSettings>();
+  const [latest] = useState(() => new Latest(world.api));
+  const [, draw] = useState<AllSettings>();
+  const read = useLoad(world, () => latest.read(), []);
   const { reload } = read;
-  useEffect(() => setLatest(read.value), [read.value]);
   useEffect(() => {
     const look = (): void => {
       if (!document.hidden) reload();
@@ -30,21 +69,17 @@ export function useSettings(world: PaneWorld): Settings {
       removeEventListener("focus", look);
     };
   }, [reload]);
-  const now = useRef<AllSettings | undefined>(undefined);
-  now.current = latest ?? read.value;
-  const take = (next: AllSettings): void => {
-    now.current = next;
-    setLatest(next);
-  };
   const write = async (changes: readonly Change[]): Promise<void> => {
     try {
-      take(await writeChanges(world.api, now.current?.revision ?? "", changes));
+      await latest.write(changes);
       world.refreshStatus();
     } catch (error) {
       if (!(error instanceof Refused) || error.status !== 412) throw error;
       // Before it is said: who saves again then means what is there now.
-      take(await readAll(world.api));
+      await latest.read();
       throw new Error(fieldWords.t("changedMeanwhile"));
+    } finally {
+      draw(latest.all);
     }
   };
   // One after the other: each is meant for the file that the one before has left.
@@ -54,5 +89,5 @@ export function useSettings(world: PaneWorld): Settings {
     last.current = mine.catch(() => undefined);
     return mine;
   };
-  return { loaded: { ...read, value: latest ?? read.value }, save };
+  return { loaded: { ...read, value: latest.all }, save };
 }
