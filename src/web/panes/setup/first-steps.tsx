@@ -7,6 +7,7 @@ import { ModelPicker } from "../models/model-picker.js";
 import { ProviderForm } from "../models/provider-form.js";
 import { type Model, type Provider, readProviders, saveChoice } from "../models/providers.js";
 import { modelsWords } from "../models/words.js";
+import { useKnown } from "../parts/known.js";
 import { useLoad, WhenLoaded } from "../parts/loading.js";
 import type { PaneWorld } from "../world.js";
 import { setupWords } from "./words.js";
@@ -46,13 +47,10 @@ function FirstSteps({ world, known, onEnd }: StepsProps & { readonly known: read
     isBegun.current = true;
   };
   // A model that was set up elsewhere ends what nobody has begun here.
-  useEffect(
-    () =>
-      world.store.watch(["status"], ({ status }) => {
-        if (status?.needsModel === false && !isBegun.current) onEnd();
-      }),
-    [],
-  );
+  const status = useKnown(world.store, "status");
+  useEffect(() => {
+    if (status?.needsModel === false && !isBegun.current) onEnd();
+  }, [status]);
   return (
     <section class="first-steps" aria-label={t("title")} tabIndex={-1} ref={section} onInput={begin}>
       <p class="muted">{t("step", { n: order.indexOf(step.at) + 1 })}</p>

@@ -8,6 +8,7 @@ import { startGateway, tempHome } from "../../../support/worlds/gateway.js";
 import { pageTest, withPage } from "../../../support/worlds/http/chromium.js";
 import { holdFrames, releaseFrames, withHeldFrames } from "../../../support/worlds/http/held-frames.js";
 import { browserOfBlock } from "../../../support/worlds/http/page-block.js";
+import { setLive } from "../../../support/worlds/live-edit.js";
 import { withoutChromium } from "../../../support/worlds/needs.js";
 
 const token = "a-token-of-the-gateway";
@@ -164,4 +165,37 @@ describe("the web page where everything takes its time", { timeout: 120_000, ski
         },
       );
     });
+
+  pageTest("first run: a model that is set up elsewhere while the steps are being drawn ends them", async () => {
+    await using gateway = await startGateway({ config: {} });
+    let isAway = true;
+    await withPage(
+      browser(),
+      gateway.gateway.pageUrl,
+      async (page) => {
+        const standIn = page.getByText("offline stand-in", { exact: true });
+        await page.locator(".first-steps").waitFor();
+        await standIn.waitFor();
+        await setLive(gateway, {
+          "providers.openai": { apiKey: "sk-any", apiBase: "http://127.0.0.1:9/v1" },
+          "agents.defaults.model": "gpt-5-mini",
+        });
+        isAway = false;
+        await standIn.waitFor({ state: "hidden" });
+        await releaseFrames(page);
+        await page.locator(".first-steps").waitFor({ state: "detached" });
+      },
+      {
+        async onPage(page) {
+          await withHeldFrames(page);
+          await page.addInitScript("frames_.hold()");
+          // The page reads the status again once it is connected.
+          await page.routeWebSocket(/\/ws/, (socket) => {
+            if (isAway) socket.close();
+            else socket.connectToServer();
+          });
+        },
+      },
+    );
+  });
 });
