@@ -9,8 +9,8 @@ const lookMs = 4000;
 /** Where people write, how each channel is, and who may talk there. */
 export function ChannelsPane({ world }: PaneProps) {
   const loaded = useLoad(world, () => readChannels(world.api), []);
-  const { reload } = loaded;
-  useLookAgain(reload, lookMs);
+  const { reload, look } = loaded;
+  useLookAgain(look, lookMs);
   const changed = (): void => {
     reload();
     world.refreshStatus();

@@ -21,16 +21,17 @@ interface JobCardProps {
   readonly world: PaneWorld;
   readonly job: Job;
   readonly onChanged: () => void;
+  readonly look: () => void;
 }
 
 /** One job: when it runs, how it went, and all that can be done with it. */
-export function JobCard({ world, job, onChanged }: JobCardProps) {
+export function JobCard({ world, job, onChanged, look }: JobCardProps) {
   const [isEdited, setEdited] = useState(false);
   const [isOpen, setOpen] = useState(false);
   /** The run that was the last one when another was begun here. */
   const [before, setBefore] = useState<string>();
   const isBegun = before !== undefined && (job.last.at === before || job.last.status === "running");
-  useLookAgain(onChanged, isBegun || job.last.status === "running" ? lookMs : undefined);
+  useLookAgain(look, isBegun || job.last.status === "running" ? lookMs : undefined);
   const address = `api/cron/${encodeURIComponent(job.id)}`;
   const saved = (): void => {
     setEdited(false);

@@ -39,7 +39,7 @@ export function JobsPane({ world }: PaneProps) {
               <ul class="cards">
                 {list.map((job) => (
                   <li key={job.id}>
-                    <JobCard world={world} job={job} onChanged={jobs.reload} />
+                    <JobCard world={world} job={job} onChanged={jobs.reload} look={jobs.look} />
                   </li>
                 ))}
               </ul>

@@ -14,7 +14,7 @@ const lookMs = 4000;
 export function McpPane({ world }: PaneProps) {
   const { t } = mcpWords;
   const loaded = useLoad(world, () => readServers(world.api), []);
-  useLookAgain(loaded.reload, lookMs);
+  useLookAgain(loaded.look, lookMs);
   const [isOpen, setOpen] = useState(false);
   const [said, setSaid] = useState("");
   const changed = (): void => {

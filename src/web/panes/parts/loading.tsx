@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { sentenceOf } from "../../failures/said.js";
 import { NoAnswer, Unauthorized } from "../../gateway/api.js";
 import type { PaneWorld } from "../world.js";
@@ -32,6 +32,8 @@ export interface Loaded<T> {
   readonly value: T | undefined;
   readonly error: unknown;
   reload(): void;
+  /** The same from time to time: not while it is being read, as what is asked for too often would never be there. */
+  look(): void;
 }
 
 /** Reads when the pane is opened, again when one of `dependencies` is another, and when `reload` is called. `first` is there before. */
@@ -46,8 +48,10 @@ export function useLoad<T>(
     error: undefined,
   });
   const [round, setRound] = useState(0);
+  const isReading = useRef(false);
   useEffect(() => {
     let isCurrent = true;
+    isReading.current = true;
     let isUnanswered = false;
     let isBack = false;
     const again = (): void => setRound((n) => n + 1);
@@ -57,9 +61,14 @@ export function useLoad<T>(
       if (isBack && isUnanswered) again();
     });
     read().then(
-      (value) => isCurrent && setState({ value, error: undefined }),
+      (value) => {
+        if (!isCurrent) return;
+        isReading.current = false;
+        setState({ value, error: undefined });
+      },
       (error: unknown) => {
         if (!isCurrent) return;
+        isReading.current = false;
         if (error instanceof Unauthorized) world.failed(error);
         setState(({ value }) => ({ value, error }));
         isUnanswered = error instanceof NoAnswer;
@@ -72,7 +81,10 @@ export function useLoad<T>(
     };
   }, [...dependencies, round]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
-  return { ...state, reload };
+  const look = useCallback(() => {
+    if (!isReading.current) reload();
+  }, []);
+  return { ...state, reload, look };
 }
 
 /** The children once there is something to show; before it that it loads, or why it cannot be read. */

@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ChannelForm } from "../channels/channel-form.js";
 import { readChannels, sectionIn } from "../channels/channels.js";
 import { OwnerCode } from "../channels/owner-code.js";
@@ -90,7 +90,8 @@ function FirstSteps({ world, known, onEnd }: StepsProps & { readonly known: read
 function useFocusAt(step: Step["at"]) {
   const section = useRef<HTMLElement>(null);
   const shown = useRef(step);
-  useEffect(() => {
+  // With the drawing: later it would take the focus from what the reader has gone to.
+  useLayoutEffect(() => {
     if (shown.current !== step) {
       section.current?.focus({ preventScroll: true });
       section.current?.scrollIntoView({ block: "start" });

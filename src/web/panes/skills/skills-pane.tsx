@@ -16,7 +16,7 @@ const lookMs = 4000;
 /** What the assistant knows how to do; one of them as text when the address names it. */
 export function SkillsPane({ world, argument }: PaneProps) {
   const loaded = useLoad(world, () => readSkills(world.api), [argument]);
-  useLookAgain(loaded.reload, lookMs);
+  useLookAgain(loaded.look, lookMs);
   return (
     <WhenLoaded loaded={loaded}>
       {({ skills, leftOut }) =>

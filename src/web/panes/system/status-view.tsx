@@ -25,9 +25,9 @@ export function StatusView({ world }: { readonly world: PaneWorld }) {
   };
   const seen = useLoad(world, read, []);
   useEffect(() => {
-    const timer = setInterval(seen.reload, refreshMs);
+    const timer = setInterval(seen.look, refreshMs);
     return () => clearInterval(timer);
-  }, [seen.reload]);
+  }, [seen.look]);
   return (
     <WhenLoaded loaded={seen}>
       {({ status, disk }) => (

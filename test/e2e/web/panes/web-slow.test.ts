@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe } from "node:test";
 import type { Page, Route } from "playwright-core";
 import { gate } from "../../../support/engine/engine-kit.js";
+import { startFakeOpenAI } from "../../../support/fakes/models/fake-openai.js";
 import { startGateway, tempHome } from "../../../support/worlds/gateway.js";
 import { pageTest, withPage } from "../../../support/worlds/http/chromium.js";
 import { holdFrames, releaseFrames, withHeldFrames } from "../../../support/worlds/http/held-frames.js";
@@ -166,6 +167,38 @@ describe("the web page where everything takes its time", { timeout: 120_000, ski
       );
     });
 
+  pageTest("what is looked at from time to time is there also when an answer takes longer than that", async () => {
+    await using gateway = await startGateway();
+    const [came, release] = [gate(), gate()];
+    await withPage(
+      browser(),
+      gateway.gateway.pageUrl,
+      async (page) => {
+        await page.getByRole("button", { name: "Not now" }).click();
+        await page.evaluate("location.hash = '#/skills'");
+        await came.opened;
+        await page.clock.fastForward(5000);
+        // The page has had its time to ask again.
+        await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 300)))");
+        release.open();
+        await page.locator(".pane-page").getByRole("switch").first().waitFor();
+      },
+      {
+        async onPage(page) {
+          await page.clock.install();
+          let isFirst = true;
+          await page.route("**/api/skills", async (route) => {
+            if (!isFirst) return;
+            isFirst = false;
+            came.open();
+            await release.opened;
+            await route.continue();
+          });
+        },
+      },
+    );
+  });
+
   pageTest("first run: a model that is set up elsewhere while the steps are being drawn ends them", async () => {
     await using gateway = await startGateway({ config: {} });
     let isAway = true;
@@ -198,4 +231,32 @@ describe("the web page where everything takes its time", { timeout: 120_000, ski
       },
     );
   });
+
+  pageTest(
+    "first run: the next step has the focus as soon as it is there, and takes it from nobody later",
+    async () => {
+      await using model = await startFakeOpenAI({
+        answer: () => ({ status: 200, body: { data: [{ id: "gpt-5-mini" }] } }),
+      });
+      await using gateway = await startGateway();
+      await withPage(
+        browser(),
+        gateway.gateway.pageUrl,
+        async (page) => {
+          await page.locator("main").getByLabel("Search").fill("openai");
+          await page.getByRole("radio", { name: /^openai/ }).check();
+          await page.getByLabel("API key of openai").fill("sk-any");
+          await page.getByText("Another address", { exact: true }).click();
+          await page.getByLabel("Address", { exact: true }).fill(model.apiBase);
+          await holdFrames(page);
+          await page.getByRole("button", { name: "Test and save" }).click();
+          const choice = page.getByRole("radio", { name: /^gpt-5-mini/ });
+          await choice.check();
+          await releaseFrames(page);
+          assert.equal(await choice.evaluate((one) => one === one.ownerDocument.activeElement), true);
+        },
+        { onPage: withHeldFrames },
+      );
+    },
+  );
 });
