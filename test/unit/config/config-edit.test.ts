@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { editConfig, readRaw } from "../../../src/config/edit.js";
 import { saveSecrets } from "../../../src/config/secrets-file.js";
+import { settingPath } from "../../../src/config/settings/one-setting.js";
 import { ConfigError } from "../../../src/errors.js";
 import { systemSentence } from "../../../src/util/files/system-fault.js";
 
@@ -123,6 +124,23 @@ for (const [what, put] of [
     );
     assert.equal(await readFile(path, "utf8"), "{}");
   });
+
+test("a key is read as strictly as it is written", () => {
+  const wrong = [
+    "",
+    ".",
+    "gateway.",
+    "gateway..port",
+    'prices["x',
+    'prices[""].input',
+    "prices[x].input",
+    'prices["x"]input',
+  ];
+  const forbidden = ["__proto__", 'prices["__proto__"].input', "prices.__proto__"];
+  for (const key of [...wrong, ...forbidden])
+    assert.throws(() => settingPath(key, {}), /" is not a key\. A key looks like/, key);
+  assert.deepEqual(settingPath(String.raw`prices["a\"b.c\\d"].input`, {}), ["prices", 'a"b.c\\d', "input"]);
+});
 
 test("a pipe instead of the config or the secrets is named, holds nobody up, and stays", async () => {
   const home = await mkdtemp(join(folder, "pipes-"));
