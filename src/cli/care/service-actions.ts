@@ -115,7 +115,7 @@ async function noteSilence(manager: ServiceManager, run: RunProgram): Promise<vo
   const none = "The service is not installed, so the system has no log of it.";
   const why = await whyUnavailable(manager);
   printNote(why === undefined ? `${none} Install it with: maxclaw service install. ${own}` : `${none} ${own}`);
-  if (why !== undefined) printNote(why);
+  if (why !== undefined) throw new CommandError(why, exitCodes.unavailable);
 }
 
 /** Why nothing can be installed here, with what to do instead; undefined where it can. */

@@ -55,13 +55,18 @@ describe("maxclaw service", { skip: process.platform !== "linux" && "needs Linux
     const { home, programs, env } = makeWorld();
     programs.add("journalctl", "case \"$*\" in *--quiet*) ;; *) echo '-- No entries --' ;; esac");
     const none = await runMaxclaw(["service", "logs"], home, { PATH: programs.folder });
-    assert.deepEqual([none.code, none.stdout], [0, ""]);
+    assert.deepEqual([none.code, none.stdout], [69, ""]);
     assert.match(none.stderr, /^The service is not installed, so the system has no log of it\. .*: maxclaw logs$/m);
     assert.match(
       none.stderr,
-      /^There is no systemd.* In a container, let it run maxclaw gateway, with a restart policy/m,
+      /^maxclaw: There is no systemd.* In a container, let it run maxclaw gateway, with a restart policy/m,
     );
     assert.doesNotMatch(none.stderr, /service install/);
+    assert.equal(
+      (await runMaxclaw(["service", "logs", "-f"], home, { PATH: programs.folder })).code,
+      69,
+      "it does not wait",
+    );
     for (const name of ["systemctl", "loginctl", "systemd-notify"]) programs.add(name);
     const possible = await runMaxclaw(["service", "logs"], home, env);
     assert.match(possible.stderr, /has no log of it\. Install it with: maxclaw service install\. .*maxclaw logs$/m);
