@@ -2,7 +2,8 @@ import { faultSentence } from "../config/faults/fault.js";
 import { createMask } from "../log/mask.js";
 import { linked } from "../util/async/linked.js";
 import { within } from "../util/async/within.js";
-import { reasonOf } from "../util/files/system-fault.js";
+import { pathOf } from "../util/error-code.js";
+import { adviceOf, reasonOf } from "../util/files/system-fault.js";
 import { findingSentence } from "../util/words/finding-sentences.js";
 import type { Check, Finding, Fix, Level, World } from "./check.js";
 
@@ -62,7 +63,10 @@ async function look(check: Check, world: World, parent: AbortSignal): Promise<re
     return await within(check.run(world, scope.signal), { ms, signal: parent, late });
   } catch (error) {
     parent.throwIfAborted();
-    return [{ level: "fail", found: findingSentence("not_checked", { reason: reasonOf(error) }) }];
+    const name = pathOf(error);
+    const why = reasonOf(error);
+    const reason = name === undefined ? why : findingSentence("of_one", { name, reason: why });
+    return [{ level: "fail", found: findingSentence("not_checked", { reason }), todo: adviceOf(error) }];
   } finally {
     scope.abort();
   }

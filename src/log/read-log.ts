@@ -1,5 +1,6 @@
 import { type FileHandle, readFile } from "node:fs/promises";
 import { sleep } from "../util/async/sleep.js";
+import { withPath } from "../util/error-code.js";
 import { openIfThere } from "../util/files/real-path.js";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
@@ -69,7 +70,7 @@ async function lastLines(
   count: number,
   keeps: (line: LogLine) => boolean,
 ): Promise<{ readonly lines: readonly LogLine[]; readonly end: number; readonly rest: Buffer }> {
-  const present = handle === undefined ? Buffer.alloc(0) : await handle.readFile();
+  const present = handle === undefined ? Buffer.alloc(0) : await withPath(path, () => handle.readFile());
   const { lines: texts, rest } = linesIn(present);
   let lines = count === 0 ? [] : texts.map(toLine).filter(keeps).slice(-count);
   for (const older of [`${path}.1`, `${path}.2`]) {

@@ -50,6 +50,10 @@ export async function readOfflineStatus(files: GatewayFiles, config: CheckedConf
       outboundWaiting: work.count("outbound"),
     };
   } catch (error) {
-    return { problems: [...problems, messageOf(error)], inboundWaiting: 0, outboundWaiting: 0 };
+    return {
+      problems: [...problems, systemSentence(error) ?? messageOf(error)],
+      inboundWaiting: 0,
+      outboundWaiting: 0,
+    };
   }
 }

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { EngineError } from "../../errors.js";
-import { isMissing } from "../../util/error-code.js";
+import { isMissing, withPath } from "../../util/error-code.js";
 
 /**
  * The newest format of a home that this program reads, and the one it writes. It goes up when an older program would take files for
@@ -69,7 +69,7 @@ function readFormat(home: string): number | undefined {
 function numberIn(path: string): number | undefined {
   let text: string;
   try {
-    text = fs.readFileSync(path, "utf8");
+    text = withPath(path, () => fs.readFileSync(path, "utf8"));
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -1,3 +1,4 @@
+import { withPath } from "../../util/error-code.js";
 import { openIfThere } from "../../util/files/real-path.js";
 import { documentSuffix } from "../file-names.js";
 import { IndexLine, type LineHead } from "./index-line.js";
@@ -41,7 +42,7 @@ export async function eachIndexLine(
     let rest = 0;
     for (let position = 0; ; ) {
       if (rest === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafeSlow(buffer.length)]);
-      const { bytesRead } = await file.read(buffer, rest, buffer.length - rest, position);
+      const { bytesRead } = await withPath(path, () => file.read(buffer, rest, buffer.length - rest, position));
       const filled = rest + bytesRead;
       const offset = position - rest;
       position += bytesRead;

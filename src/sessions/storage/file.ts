@@ -1,6 +1,8 @@
 import { readFile, rm } from "node:fs/promises";
-import { messageOf, StorageError } from "../../errors.js";
+import { StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
+import { pathOf } from "../../util/error-code.js";
+import { reasonOf } from "../../util/files/system-fault.js";
 import { foundDocument, writeDocument } from "../document/document-file.js";
 import type { SessionFiles } from "../file-names.js";
 import { lineOf } from "../list/read-line.js";
@@ -136,7 +138,8 @@ export class FileStorage implements StorageDriver {
     try {
       return await work();
     } catch (error) {
-      throw new StorageError(`${path} could not be ${what}: ${messageOf(error)}`, { cause: error, retryable: true });
+      const text = `${pathOf(error) ?? path} could not be ${what}: ${reasonOf(error)}`;
+      throw new StorageError(text, { cause: error, retryable: true });
     }
   }
 }

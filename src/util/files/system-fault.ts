@@ -3,7 +3,7 @@ import { userInfo } from "node:os";
 import { dirname, isAbsolute } from "node:path";
 import { messageOf } from "../../errors.js";
 import { statusSentence } from "../../util/words/status-sentences.js";
-import { codeOf } from "../error-code.js";
+import { codeOf, pathOf } from "../error-code.js";
 
 /** What the system has refused, in words. */
 interface SystemFault {
@@ -47,7 +47,7 @@ export function accountName(): string {
 function systemFault(error: unknown): SystemFault | undefined {
   const code = codeOf(error);
   if (code === undefined || !(error instanceof Error)) return undefined;
-  const path = "path" in error && typeof error.path === "string" ? error.path : undefined;
+  const path = pathOf(error);
   switch (code) {
     case "ENOENT": {
       // A program that was not found has no folder.
@@ -77,6 +77,7 @@ function systemFault(error: unknown): SystemFault | undefined {
     case "EDQUOT":
       return { path, reason: statusSentence("disk_full"), advice: "Free some space, then try again." };
     case "EISDIR":
+    case "ERR_FS_EISDIR":
       return { path, reason: statusSentence("is_folder"), advice: "Move it away." };
     case "ELOOP":
     case "ENXIO":

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { Manifest } from "../../../offline/backup.js";
 import type { Restored } from "../../../offline/restore.js";
 import { counted } from "../../../util/text/counted.js";
@@ -13,7 +13,7 @@ export function addRestoreCommand(program: Command): void {
   program
     .command("restore")
     .description("Restore a backup into an empty home; stop the gateway first")
-    .argument("<file>", "what maxclaw backup wrote")
+    .argument("<file>", "what maxclaw backup wrote", parseFile)
     .option("--force", "set aside what is there; nothing is deleted")
     .option("--json", "as JSON")
     .action(async (file: string, flags: Flags) => {
@@ -51,6 +51,11 @@ async function whileSaying<T>(line: string, work: () => Promise<T>): Promise<T> 
   } finally {
     clearTimeout(timer);
   }
+}
+
+function parseFile(text: string): string {
+  if (text === "") throw new InvalidArgumentError("Name the file of a backup.");
+  return text;
 }
 
 /** Where the config of the backup puts the workspace, once it is in this home. */

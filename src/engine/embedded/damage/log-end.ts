@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import type { StoredEvent } from "../../../events/event.js";
+import { withPath } from "../../../util/error-code.js";
 import { encodeLine } from "../journal/line.js";
 import { openIfThere, runBlocking } from "../logs/line-walk.js";
 import { checkEnd, eachLogLine, findEnd, type LogEnd } from "../logs/log-reading.js";
@@ -51,7 +52,7 @@ function withFile<T>(path: string, missing: T, read: (fd: number) => T): T {
   const fd = openIfThere(path);
   if (fd === undefined) return missing;
   try {
-    return read(fd);
+    return withPath(path, () => read(fd));
   } finally {
     fs.closeSync(fd);
   }

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { StoredEvent } from "../../../events/event.js";
-import { codeOf } from "../../../util/error-code.js";
+import { codeOf, withPath } from "../../../util/error-code.js";
 import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { droppedBefore } from "../../left-out.js";
 import { writeFully } from "../files.js";
@@ -118,7 +118,7 @@ function readScan(log: LogToMend): Scan {
     };
   }
   try {
-    return scanLog(fd, log);
+    return withPath(log.path, () => scanLog(fd, log));
   } finally {
     fs.closeSync(fd);
   }

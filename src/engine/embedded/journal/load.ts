@@ -10,7 +10,6 @@ import { writeFully } from "../files.js";
 import { seenFolder } from "../seen/format.js";
 import { openAll } from "../seen/open-sealed.js";
 import { removeUnnamed } from "../seen/seen-keeper.js";
-import { toStartFailure } from "../start-failure.js";
 import { LiveRecords } from "../state.js";
 import type { Operation } from "./operations.js";
 import {
@@ -18,6 +17,7 @@ import {
   journalFolder,
   listSegments,
   parseSegment,
+  readSegment,
   type SegmentContent,
   type SegmentFile,
   segmentPath,
@@ -157,14 +157,6 @@ function chooseSegment(
     });
   }
   throw new EngineError("the journal folder holds no segment", { kind: "corrupt" });
-}
-
-function readSegment(path: string): Buffer {
-  try {
-    return fs.readFileSync(path);
-  } catch (error) {
-    throw toStartFailure(path, error);
-  }
 }
 
 function checkTail(path: string, content: SegmentContent): void {

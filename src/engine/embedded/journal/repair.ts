@@ -7,7 +7,7 @@ import { seenFolder } from "../seen/format.js";
 import { findSealed } from "../seen/open-sealed.js";
 import { LiveRecords } from "../state.js";
 import { applyLines, createSegment } from "./load.js";
-import { journalFolder, listSegments, parseSegment, type SegmentContent } from "./segment.js";
+import { journalFolder, listSegments, parseSegment, readSegment, type SegmentContent } from "./segment.js";
 
 export interface JournalRepair {
   /** The damaged files under their new names; empty when nothing was damaged. */
@@ -43,7 +43,7 @@ export async function repairJournal(
   const folder = journalFolder(home);
   const all = (fs.existsSync(folder) ? listSegments(folder) : []).map((segment) => ({
     ...segment,
-    content: parseSegment(segment.path, fs.readFileSync(segment.path)),
+    content: parseSegment(segment.path, readSegment(segment.path)),
   }));
   // What is before the newest complete checkpoint is history.
   const start = Math.max(

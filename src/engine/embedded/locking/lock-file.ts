@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { codeOf } from "../../../util/error-code.js";
+import { codeOf, withPath } from "../../../util/error-code.js";
 
 const processHost = z.object({ host: z.string(), boot: z.string().optional(), pids: z.string().optional() });
 
@@ -41,7 +41,7 @@ const contentBytes = 1024;
 /** Undefined when there is no such file. */
 export function readLockFile(path: string): FoundLock | undefined {
   try {
-    return parseLock(fs.readFileSync(path, "utf8"));
+    return parseLock(withPath(path, () => fs.readFileSync(path, "utf8")));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;

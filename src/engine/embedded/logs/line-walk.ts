@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { codeOf } from "../../../util/error-code.js";
+import { codeOf, withPath } from "../../../util/error-code.js";
 
 /** What a walk reads at once where it does not go through a whole file. */
 export const chunkBytes = 64 * 1024;
@@ -178,10 +178,8 @@ export function eachLineNow(path: string, size: number, onLine: (bytes: Buffer) 
   if (fd === undefined) return;
   try {
     const walk = new LineWalk(0, { size: () => size, pieceBytes });
-    runBlocking(
-      fd,
-      walk.each(({ bytes }) => onLine(bytes)),
-    );
+    const reading = walk.each(({ bytes }) => onLine(bytes));
+    withPath(path, () => runBlocking(fd, reading));
   } finally {
     fs.closeSync(fd);
   }
@@ -209,7 +207,8 @@ export async function eachLine(
       onLine(bytes, { line, byte: start });
     });
     for (let step = reading.next(); !step.done; ) {
-      step = reading.next(readSync(fd, step.value));
+      const request = step.value;
+      step = reading.next(withPath(path, () => readSync(fd, request)));
       await new Promise((resolve) => setImmediate(resolve));
       signal?.throwIfAborted();
     }

@@ -2,13 +2,14 @@ import * as fs from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LRUCache } from "lru-cache";
-import { EngineError, messageOf } from "../../../errors.js";
+import { EngineError } from "../../../errors.js";
 import type { EventDraft, StoredEvent } from "../../../events/event.js";
 import type { Logger } from "../../../log.js";
 import { deepFreeze } from "../../../util/deep-freeze.js";
 import { codeOf } from "../../../util/error-code.js";
 import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { syncPath } from "../../../util/files/sync-path.js";
+import { reasonOf } from "../../../util/files/system-fault.js";
 import { isNewId } from "../../../util/ids.js";
 import { type FoundEnd, findLogEnd, readTornTail } from "../damage/log-end.js";
 import { damagedCopies, type FoundDamage, type LogToMend, mendLog, setAside } from "../damage/mend-log.js";
@@ -382,7 +383,7 @@ export class SessionLogs {
   #unusable(key: string, verb: "read" | "written", error: unknown): EngineError {
     if (error instanceof EngineError) return error;
     const path = this.#options.pathOf(key);
-    return new EngineError(`The session log ${path} could not be ${verb}: ${messageOf(error)}`, {
+    return new EngineError(`The session log ${path} could not be ${verb}: ${reasonOf(error)}`, {
       kind: verb === "read" ? "unreadable" : "persistence",
       cause: error,
     });
@@ -392,7 +393,7 @@ export class SessionLogs {
 async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r").catch((cause: unknown) => {
     if (codeOf(cause) === "ENOENT") return undefined;
-    const text = `The session log ${path} could not be opened for syncing: ${messageOf(cause)}`;
+    const text = `The session log ${path} could not be opened for syncing: ${reasonOf(cause)}`;
     throw new EngineError(text, { kind: "persistence", cause });
   });
   await file?.datasync().finally(() => file.close());

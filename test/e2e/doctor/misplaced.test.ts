@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
+import { tempHome } from "../../support/worlds/gateway.js";
+import { postJson } from "../../support/worlds/http/http-server.js";
+
+/** Codes of the system, as errors of a program name them, and a file that nobody names. */
+const raw = /\bE[A-Z]{3,}\b|\bA file\b/;
+
+const made = { home: "" };
+
+before(async () => {
+  made.home = await tempHome();
+  await using daemon = await startDaemon({ home: made.home });
+  await postJson(`${daemon.url}/api/message`, { sessionKey: "webui:work", content: "hello" });
+  await daemon.end("SIGTERM");
+});
+
+/** A home with a conversation, and a folder in place of this file of it. `journal`: of its newest file. */
+async function misplaced(name: string) {
+  const home = await tempHome();
+  cpSync(made.home, home, { recursive: true });
+  const path = join(home, name === "journal" ? join(name, readdirSync(join(home, name)).at(-1) ?? "") : name);
+  rmSync(path, { force: true });
+  mkdirSync(path, { recursive: true });
+  return { home, path };
+}
+
+const sessions = "workspace/.sessions";
+
+test("a folder in place of a file is named by each command that cannot go on", async () => {
+  const cases: Readonly<Record<string, readonly string[]>> = {
+    journal: ["status", "events verify", "ledger check", "sessions list", "repair", "gateway -p 0"],
+    "gateway.lock": ["status", "events verify", "ledger check", "sessions list", "repair", "gateway -p 0"],
+    "format.json": ["sessions list", "repair", "gateway -p 0"],
+    "reserve.tmp": ["repair", "gateway -p 0"],
+    [`${sessions}/.lock`]: ["repair", "gateway -p 0"],
+    [`${sessions}/webui_work.events.jsonl`]: ["events verify", "ledger check", "repair"],
+    [`${sessions}/.index.jsonl`]: ["ledger check", "sessions list"],
+    "gateway.events.jsonl": ["events verify", "repair"],
+    "logs/gateway.log": ["logs"],
+  };
+  for (const [name, lines] of Object.entries(cases)) {
+    const { home, path } = await misplaced(name);
+    await Promise.all(
+      lines.map(async (line) => {
+        const { code, stdout, stderr } = await runMaxclaw(line.split(" "), home);
+        const what = `${line}: ${stdout}${stderr}`;
+        assert.notEqual(code, 0, what);
+        assert.ok(`${stdout}${stderr}`.includes(path), what);
+        assert.match(`${stdout}${stderr}`, /it is a folder, not a file/, what);
+        assert.doesNotMatch(`${stdout}${stderr}`, raw, what);
+      }),
+    );
+  }
+});
+
+test("a restore names a folder that is not a backup, and wants a name", async () => {
+  const home = await tempHome();
+  const folder = await runMaxclaw(["restore", home], home);
+  assert.equal(folder.stderr, `maxclaw: ${home} cannot be read: it is a folder, not a file. Nothing was changed.\n`);
+  const nothing = await runMaxclaw(["restore", ""], home);
+  assert.equal(nothing.code, 2, nothing.stderr);
+  assert.match(nothing.stderr, /Name the file of a backup\./);
+});
