@@ -1,6 +1,7 @@
 import type { Check } from "./check.js";
 import { backupsCheck } from "./checks/home/backups.js";
 import { configCheck } from "./checks/home/config.js";
+import { filesCheck } from "./checks/home/files.js";
 import { homeCheck } from "./checks/home/home.js";
 import { locksCheck } from "./checks/home/locks.js";
 import { permissionsCheck } from "./checks/home/permissions.js";
@@ -26,7 +27,7 @@ import { toolsCheck } from "./security/tools.js";
 
 /** In the order in which people read them. */
 export const healthChecks: readonly Check[] = [
-  ...[nodeCheck, homeCheck, diskCheck, configCheck, gatewayCheck, portsCheck, serviceCheck, locksCheck],
+  ...[nodeCheck, homeCheck, filesCheck, diskCheck, configCheck, gatewayCheck, portsCheck, serviceCheck, locksCheck],
   ...[databaseCheck, providersCheck, modelCheck, clockCheck, channelsCheck, mcpCheck, sandboxCheck, browserCheck],
   ...[storedCheck, backupsCheck],
 ];

@@ -8,6 +8,7 @@ import type { GatewayFiles } from "./events.js";
 import { whyNotWritable } from "./home-copy.js";
 import { holderOf } from "./running-gateway.js";
 import { unfinishedRestore } from "./unfinished.js";
+import { findUnusable, type UnusableFile } from "./unusable-files.js";
 
 /** The parts of the config that policy and models are made of. */
 interface CheckedConfig extends NamedModels {
@@ -36,10 +37,14 @@ export async function readOfflineStatus(files: GatewayFiles, config: CheckedConf
   const problems = [...problemsOfPolicy({ owners, channels, rules: policy.rules }), ...unusableModels(config)];
   const refusal = systemSentence(await whyNotWritable(files));
   if (refusal !== undefined) problems.push(`${refusal} The gateway does not start until then.`);
+  const unusable = refusal === undefined ? await findUnusable(files) : [];
+  problems.push(...unusable.map(unusableSentence));
   const full = await fullDisk([files.home, files.workspace]);
   if (full !== undefined) problems.push(`${full} The gateway does not start until then.`);
+  const nothing = { problems, inboundWaiting: 0, outboundWaiting: 0 };
+  if (unusable.some(({ isNeeded }) => isNeeded)) return nothing;
   // One without HTTP writes at this moment.
-  if ((await holderOf(files.home)) !== undefined) return { problems, inboundWaiting: 0, outboundWaiting: 0 };
+  if ((await holderOf(files.home)) !== undefined) return nothing;
   try {
     const { problem, problems: found, records } = examineJournal(files);
     if (problem !== undefined) problems.push(`${problem} The gateway does not start until then.`);
@@ -50,10 +55,12 @@ export async function readOfflineStatus(files: GatewayFiles, config: CheckedConf
       outboundWaiting: work.count("outbound"),
     };
   } catch (error) {
-    return {
-      problems: [...problems, systemSentence(error) ?? messageOf(error)],
-      inboundWaiting: 0,
-      outboundWaiting: 0,
-    };
+    return { ...nothing, problems: [...problems, systemSentence(error) ?? messageOf(error)] };
   }
+}
+
+/** What is wrong with a file, and what to do. */
+export function unusableSentence({ path, error, isNeeded }: UnusableFile): string {
+  const sentence = systemSentence(error) ?? `${path} cannot be used: ${messageOf(error)}.`;
+  return isNeeded ? `${sentence} The gateway does not start until then.` : sentence;
 }

@@ -8,6 +8,12 @@ export function pathOf(error: unknown): string | undefined {
   return error instanceof Error && "path" in error && typeof error.path === "string" ? error.path : undefined;
 }
 
+/** The error of the system for a folder, a pipe or a device where a file should be. */
+export function notPlain(path: string, found: { isDirectory(): boolean }): Error {
+  const code = found.isDirectory() ? "EISDIR" : "ENXIO";
+  return Object.assign(new Error(`${code}: not a file, open '${path}'`), { code, syscall: "open", path });
+}
+
 /** True when there is no such file. */
 export function isMissing(error: unknown): boolean {
   return codeOf(error) === "ENOENT";

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { open, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { codeOf, isMissing } from "../error-code.js";
+import { codeOf, isMissing, notPlain } from "../error-code.js";
 import { readOnly } from "../files/real-path.js";
 import { isAlive } from "./alive.js";
 
@@ -105,8 +105,7 @@ async function readOnce(path: string): Promise<string | undefined> {
     await using file = await open(path, readOnly | (constants.O_NOFOLLOW ?? 0));
     const found = await file.stat();
     if (found.isFile()) return await file.readFile("utf8");
-    const code = found.isDirectory() ? "EISDIR" : "ENXIO";
-    throw Object.assign(new Error(`${code}: not a file, open '${path}'`), { code, syscall: "open", path });
+    throw notPlain(path, found);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -40,6 +40,8 @@ export const findingSentences = {
   workspace_closed: "The workspace {folder} cannot be written to: {reason}",
   check_owner: "Check who owns it and the folders above it",
   move_away: "Move it away, or choose another one",
+  file_unusable: "The file {path} cannot be used: {reason}",
+  move_file: "Move it away",
   run_as_owner: "Run maxclaw as the account that owns it (uid {uid})",
   check_mount: "Check its permissions, and whether its disk is mounted read-only",
   modes_fine: "Nobody else on this machine can read the home or the config",

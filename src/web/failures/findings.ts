@@ -39,6 +39,8 @@ export const findingsInChinese: Readonly<Record<FindingCode, string>> = {
   workspace_closed: "无法写入工作区 {folder}：{reason}",
   check_owner: "请检查它和它上面各级文件夹属于谁",
   move_away: "请把它移走，或选择另一个",
+  file_unusable: "无法使用文件 {path}：{reason}",
+  move_file: "请把它移走",
   run_as_owner: "请用它所属的帐户（uid {uid}）运行 maxclaw",
   check_mount: "请检查它的权限，以及它所在的磁盘是否以只读方式挂载",
   modes_fine: "本机没有其他用户能读取主目录或配置",

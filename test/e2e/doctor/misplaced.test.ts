@@ -65,3 +65,27 @@ test("a restore names a folder that is not a backup, and wants a name", async ()
   assert.equal(nothing.code, 2, nothing.stderr);
   assert.match(nothing.stderr, /Name the file of a backup\./);
 });
+
+test("status and doctor name a folder in place of a file that the gateway needs, or writes", async () => {
+  const sentence = "it is a folder, not a file";
+  for (const name of ["journal", "format.json", "reserve.tmp", `${sessions}/.lock`, `${sessions}/.index.jsonl`]) {
+    const { home, path } = await misplaced(name);
+    const [status, doctor] = await Promise.all([
+      runMaxclaw(["status"], home),
+      runMaxclaw(["doctor", "--offline"], home),
+    ]);
+    const isNeeded = !name.endsWith(".index.jsonl");
+    const rest = isNeeded ? " The gateway does not start until then." : "";
+    assert.equal(status.code, 1, `${name}: ${status.stdout}`);
+    assert.equal(
+      status.stdout.match(/^Problem:.*/gm)?.join(),
+      `Problem:   ${path} cannot be used: ${sentence}. Move it away.${rest}`,
+    );
+    assert.equal(doctor.code, 1, `${name}: ${doctor.stdout}`);
+    assert.ok(
+      doctor.stdout.includes(`fail  files        The file ${path} cannot be used: ${sentence}\n`),
+      doctor.stdout,
+    );
+    assert.match(doctor.stdout, /To do: Move it away$/m);
+  }
+});
