@@ -18,6 +18,7 @@ import type { SessionSummary } from "../../sessions/session.js";
 import { SessionRepository } from "../../sessions/session-repository.js";
 import { FileStorage } from "../../sessions/storage/file.js";
 import { createStorageMark } from "../../sessions/storage/mark.js";
+import { systemSentence } from "../../util/files/system-fault.js";
 import { examineJournal } from "../doctor.js";
 import type { GatewayFiles } from "../events.js";
 import { eachStoredEvent } from "./session.js";
@@ -53,11 +54,12 @@ export async function listStoredSessions(
   assertHomeFormat(gateway.home);
   const files = createSessionFiles(join(gateway.workspace, ".sessions"));
   if (!(await createStorageMark(files.dir, undefined).isCurrent())) return undefined;
-  const { records, problem, problems } = examineJournal(gateway);
+  const { records, problem, problems: found } = examineJournal(gateway);
+  const problems = [...(problem === undefined ? [] : [problem]), ...found];
   const log = silentLog;
   const repository = new SessionRepository(new FileStorage(files, log, { isReadOnly: true }), files);
   await repository.load();
-  const residents = await foldBehind(gateway, records, repository, signal);
+  const residents = await foldBehind(gateway, { records, repository, problems }, signal);
   const list = new SessionList(repository, residents, goneOf(records, repository));
   const { sessions, total } = await list.page({ ...wanted, except: "system:" });
   const marks = readMarks(records.facts.get(marksKind) ?? new Map());
@@ -69,26 +71,40 @@ export async function listStoredSessions(
     const counted = isUnreadCounted ? { unread: await unread.count(summary, lastSequence) } : {};
     listed.push({ ...summary, pinned, archived, ...counted, lastSequence });
   }
-  return { sessions: listed, total, problems: [...(problem === undefined ? [] : [problem]), ...problems] };
+  return { sessions: listed, total, problems: [...new Set(problems)] };
+}
+
+interface Behind {
+  readonly records: LiveRecords;
+  readonly repository: SessionRepository;
+  /** Gets a sentence for each log that cannot be read. */
+  readonly problems: string[];
 }
 
 /** Those whose documents do not show all of their events, as their events tell. */
 async function foldBehind(
   { workspace }: GatewayFiles,
-  records: LiveRecords,
-  repository: SessionRepository,
+  { records, repository, problems }: Behind,
   signal: AbortSignal,
 ): Promise<ResidentSessions> {
   const residents = new ResidentSessions();
   const dir = join(workspace, ".sessions");
   const recent = [...records.sessions.all()].flatMap(({ key, lastSeq }) => (lastSeq > 0 ? [key] : []));
   const stale = readStaleNotes(join(dir, staleNotesName));
-  for (const key of new Set([...stale, ...recent, ...(await findUnlisted(dir, repository))])) {
+  const unlisted = await findUnlisted(dir, repository, (problem) => problems.push(problem));
+  for (const key of new Set([...stale, ...recent, ...unlisted])) {
     const lastSeq = records.sessions.find(key)?.lastSeq ?? 0;
     if (key.startsWith("system:") || (lastSeq > 0 && repository.rows.get(key)?.lastSequence === lastSeq)) continue;
     const session = newSession(key);
     const onEvent = (event: StoredEvent): void => apply(session, event);
-    await eachStoredEvent({ workspace, records, key, onEvent }, signal);
+    try {
+      await eachStoredEvent({ workspace, records, key, onEvent }, signal);
+    } catch (error) {
+      const refusal = systemSentence(error);
+      if (refusal === undefined) throw error;
+      problems.push(refusal);
+      continue;
+    }
     session.early = undefined;
     residents.add({ session, ready: Promise.resolve() });
   }

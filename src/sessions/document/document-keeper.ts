@@ -219,7 +219,8 @@ export class DocumentKeeper implements AsyncDisposable {
       await repository.load();
       const { rows } = repository;
       const elsewhere = await this.#changedElsewhere();
-      const keys = new Set([...changed.recentSessions(), ...elsewhere, ...(await findUnlisted(dir, repository))]);
+      const unlisted = await findUnlisted(dir, repository, (problem) => log.warn(problem));
+      const keys = new Set([...changed.recentSessions(), ...elsewhere, ...unlisted]);
       if (!wasCurrent) for (const key of rows.keys()) keys.add(key);
       for (const key of keys) {
         if (this.#isClosing || this.#trouble?.isAway) return;

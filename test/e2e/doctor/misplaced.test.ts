@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
@@ -88,4 +88,20 @@ test("status and doctor name a folder in place of a file that the gateway needs,
     );
     assert.match(doctor.stdout, /To do: Move it away$/m);
   }
+});
+
+test("the list of conversations names a log that it cannot read, and shows the others", async () => {
+  const { home, path } = await misplaced(`${sessions}/webui_work.events.jsonl`);
+  const says = (log: string) =>
+    `maxclaw: ${log} cannot be used: it is a folder, not a file. Move it away. The list may lack what is damaged.\n`;
+  for (const name of ["webui_work.json", ".index.jsonl"]) rmSync(join(home, sessions, name));
+  const none = await runMaxclaw(["sessions", "list"], home);
+  assert.deepEqual([none.code, none.stderr], [0, says(path)], none.stdout);
+
+  // Its document may show less than its log.
+  const other = await misplaced(`${sessions}/webui_work.events.jsonl`);
+  writeFileSync(join(other.home, sessions, ".stale"), `${JSON.stringify("webui:work")}\n`);
+  const listed = await runMaxclaw(["sessions", "list"], other.home);
+  assert.equal(listed.stderr, says(other.path));
+  assert.match(listed.stdout, /webui:work/);
 });
