@@ -1,7 +1,9 @@
 import pino from "pino";
+import { messageOf } from "./errors.js";
 import { openLogFile } from "./log/log-file.js";
 import { createMask } from "./log/mask.js";
 import type { LogFields, Logger } from "./log.js";
+import { systemSentence } from "./util/files/system-fault.js";
 import { withoutSteering } from "./util/text/steering.js";
 
 export interface LogOptions {
@@ -18,7 +20,7 @@ export interface LogOptions {
 export function createLog({ level, file, stderr, secrets = [] }: LogOptions): Logger & { flush(): void } {
   let hidden = secrets;
   let mask = createMask(hidden);
-  const target = file === undefined ? undefined : openLogFile(file);
+  const target = file === undefined ? undefined : openLogFile(file, undefined, onLost);
   const lines =
     target &&
     pino(
@@ -34,9 +36,15 @@ export function createLog({ level, file, stderr, secrets = [] }: LogOptions): Lo
     );
   if (stderr) process.stderr.on("error", ignore);
 
-  const write = (label: LogOptions["level"], message: string, fields: LogFields = {}): void => {
-    if (lines) lines[label](fields, message);
+  function show(label: LogOptions["level"], message: string, fields: LogFields = {}): void {
     if (stderr && ranks[label] >= ranks[level]) process.stderr.write(`${mask(humanLine(label, message, fields))}\n`);
+  }
+  function onLost(error: unknown): void {
+    show("error", `Nothing is written to the log file. ${systemSentence(error) ?? messageOf(error)}`);
+  }
+  const write = (label: LogOptions["level"], message: string, fields?: LogFields): void => {
+    if (lines) lines[label](fields ?? {}, message);
+    show(label, message, fields);
   };
   return {
     debug: (message, fields) => write("debug", message, fields),

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { withPath } from "../util/error-code.js";
 import { makeFolderSync } from "../util/files/make-folder.js";
 
 export interface LogFile {
@@ -11,10 +12,16 @@ export interface LogFile {
 
 /**
  * Appends to a file of mode 0600 and creates its folder. When it is longer than `maxBytes` it becomes `<path>.1`, the one
- * before that `<path>.2`, and what was `<path>.2` goes.
+ * before that `<path>.2`, and what was `<path>.2` goes. `onLost`: called with the reason when a line is lost, and then
+ * not again before one was written.
  */
-export function openLogFile(path: string, maxBytes = 10 * 1024 * 1024): LogFile {
+export function openLogFile(
+  path: string,
+  maxBytes = 10 * 1024 * 1024,
+  onLost: (error: unknown) => void = () => {},
+): LogFile {
   let handle: number | undefined;
+  let isLosing = false;
   let size = 0;
 
   const open = (): number => {
@@ -32,14 +39,19 @@ export function openLogFile(path: string, maxBytes = 10 * 1024 * 1024): LogFile 
 
   return {
     write(line) {
-      attempt(() => {
+      try {
         handle ??= open();
         if (size >= maxBytes) {
           rotate();
           handle = open();
         }
-        size += writeSync(handle, line);
-      });
+        const fd = handle;
+        size += withPath(path, () => writeSync(fd, line));
+        isLosing = false;
+      } catch (error) {
+        if (!isLosing) onLost(error);
+        isLosing = true;
+      }
     },
     flush() {
       attempt(() => handle !== undefined && fsyncSync(handle));
@@ -51,6 +63,6 @@ function attempt(action: () => unknown): void {
   try {
     action();
   } catch {
-    // Nowhere is left to tell it.
+    // The log itself goes on.
   }
 }

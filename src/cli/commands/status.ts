@@ -17,7 +17,7 @@ export function addStatusCommand(program: Command, version: string): void {
       const added = await addedTo(context.home);
       const client = await connectRunning(context);
       if (client !== undefined) {
-        const status = await withDisk(toObject(await client.get("/api/status")), context);
+        const status = await withFiles(toObject(await client.get("/api/status")), context);
         if (status.problems.length + added.problems.length > 0) process.exitCode = 1;
         if (flags.json) return printJson({ running: true, address: client.address, ...status, added: added.names });
         const { printStatus } = await import("../text/status.js");
@@ -81,13 +81,19 @@ async function printOffline(
   for (const problem of problems) print(`Problem:   ${harmless(problem)}`);
 }
 
-/** A gateway notices a full disk with its next message: who asks before wants to know, too. */
-async function withDisk(status: object, { home, loaded }: CommandContext) {
+/** A gateway notices a full disk, and a file that it cannot use, only when it writes: who asks before wants to know, too. */
+async function withFiles(status: object, { home, loaded }: CommandContext) {
   const problems: readonly unknown[] = "problems" in status && Array.isArray(status.problems) ? status.problems : [];
   const isKnown = problems.some((problem) => String(problem).startsWith("The disk refuses writes"));
-  const { fullDisk } = await import("../../util/files/free-room.js");
-  const full = isKnown ? undefined : await fullDisk([home, loaded.config.agents.defaults.workspace]);
-  return { ...status, problems: full === undefined ? problems : [...problems, full] };
+  const [{ fullDisk }, { findUnusable }, { unusableSentence }] = await Promise.all([
+    import("../../util/files/free-room.js"),
+    import("../../offline/unusable-files.js"),
+    import("../../offline/status.js"),
+  ]);
+  const { workspace } = loaded.config.agents.defaults;
+  const full = isKnown ? undefined : await fullDisk([home, workspace]);
+  const unusable = (await findUnusable({ home, workspace })).map(unusableSentence);
+  return { ...status, problems: [...problems, ...(full === undefined ? [] : [full]), ...unusable] };
 }
 
 function toObject(value: unknown): object {

@@ -68,13 +68,13 @@ test("a restore names a folder that is not a backup, and wants a name", async ()
 
 test("status and doctor name a folder in place of a file that the gateway needs, or writes", async () => {
   const sentence = "it is a folder, not a file";
-  for (const name of ["journal", "format.json", "reserve.tmp", `${sessions}/.lock`, `${sessions}/.index.jsonl`]) {
+  for (const name of ["journal", "format.json", "reserve.tmp", `${sessions}/.lock`, "logs/gateway.log"]) {
     const { home, path } = await misplaced(name);
     const [status, doctor] = await Promise.all([
       runMaxclaw(["status"], home),
       runMaxclaw(["doctor", "--offline"], home),
     ]);
-    const isNeeded = !name.endsWith(".index.jsonl");
+    const isNeeded = name !== "logs/gateway.log";
     const rest = isNeeded ? " The gateway does not start until then." : "";
     assert.equal(status.code, 1, `${name}: ${status.stdout}`);
     assert.equal(
@@ -104,4 +104,16 @@ test("the list of conversations names a log that it cannot read, and shows the o
   const listed = await runMaxclaw(["sessions", "list"], other.home);
   assert.equal(listed.stderr, says(other.path));
   assert.match(listed.stdout, /webui:work/);
+});
+
+test("a gateway that can write no log file says so once, and status and doctor as well", async () => {
+  const { home, path } = await misplaced("logs/gateway.log");
+  await using daemon = await startDaemon({ home });
+  const sentence = `${path} cannot be used: it is a folder, not a file. Move it away.`;
+  const [status, doctor] = await Promise.all([runMaxclaw(["status"], home), runMaxclaw(["doctor", "--offline"], home)]);
+  assert.ok(daemon.stderr().includes(` error Nothing is written to the log file. ${sentence}\n`), daemon.stderr());
+  assert.equal(daemon.stderr().match(/log file/g)?.length, 1, daemon.stderr());
+  assert.ok(status.stdout.includes(`Problem:   ${sentence}\n`), status.stdout);
+  assert.equal(status.code, 1);
+  assert.match(doctor.stdout, /^fail {2}files .*gateway\.log/m);
 });

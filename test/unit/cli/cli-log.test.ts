@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 import { openLogFile } from "../../../src/log/log-file.js";
 import { createMask } from "../../../src/log/mask.js";
 import { createLog } from "../../../src/pino-log.js";
+import { systemSentence } from "../../../src/util/files/system-fault.js";
 import { compiledFile } from "../../support/project.js";
 
 let folder = "";
@@ -86,6 +87,21 @@ describe("the log file", () => {
     assert.equal(await readFile(file, "utf8"), "one\ntwo\n");
     await writeFile(join(folder, "plain"), "");
     openLogFile(join(folder, "plain", "gateway.log")).write("lost\n");
+  });
+
+  it("tells once why lines are lost, and goes on when it can", async () => {
+    await mkdir(file, { recursive: true });
+    const reasons: unknown[] = [];
+    const log = openLogFile(file, undefined, (error) => reasons.push(error));
+    log.write("lost\n");
+    log.write("lost too\n");
+    assert.deepEqual(reasons.map(systemSentence), [
+      `${file} cannot be used: it is a folder, not a file. Move it away.`,
+    ]);
+    await rm(file, { recursive: true });
+    log.write("kept\n");
+    assert.equal(await readFile(file, "utf8"), "kept\n");
+    assert.equal(reasons.length, 1);
   });
 });
 
