@@ -64,9 +64,10 @@ const ranks = { debug: 0, info: 1, warn: 2, error: 3 } as const;
 // A closed terminal must not take the gateway with it.
 function ignore(): void {}
 
-/** `12:03:11 warn  telegram: connection lost attempt=2`: no stack, one line, no control characters. */
+/** `12:03:11 warn  telegram: connection lost attempt=2`: no stack, one line, nothing twice, no control characters. */
 function humanLine(label: string, message: string, fields: LogFields): string {
-  const facts = Object.entries(fields).map(([key, value]) => `${key}=${factOf(value)}`);
+  const isSaid = (value: unknown): boolean => value instanceof Error && message.includes(value.message);
+  const facts = Object.entries(fields).flatMap(([key, value]) => (isSaid(value) ? [] : [`${key}=${factOf(value)}`]));
   const time = new Date().toTimeString().slice(0, 8);
   return withoutSteering([time, label.padEnd(5), message, ...facts].join(" ").replaceAll(/\p{Cc}+/gu, " "));
 }

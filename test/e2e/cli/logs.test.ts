@@ -59,7 +59,7 @@ test("maxclaw logs -f goes on, also where the file is rotated, and terminals are
   const child = cli.start(["logs", "-f", "--level", "info", "-n", "3"]);
   const begun = await outputOf(child.stdout, /not JSON\n/);
   assert.match(begun, /info {2}of the file before\n.*warn {2}first attempt=2 error="it is away"\nnot JSON\n$/);
-  const half = line("info", "in two pieces");
+  const half = line("info", "in two pieces", { error: { message: "two pieces", stack: "at x" } });
   const more = outputOf(child.stdout, /the new file\n/);
   appendFileSync(path, half.slice(0, 20));
   appendFileSync(path, `${half.slice(20)}${line("error", "\u001b[2Jcleared")}`);

@@ -90,7 +90,8 @@ test("a gateway whose lock file is deleted or replaced stops by name and writes 
       else rmSync(path);
       const isOver = await Promise.race([daemon.exited, until("it ends", () => false)]).catch(() => "runs");
       assert.equal(isOver, 74, `${lock} ${how}`);
-      assert.match(daemon.stderr(), /was deleted or replaced while this maxclaw used it/);
+      const said = daemon.stderr().match(/was deleted or replaced while this maxclaw used it/g);
+      assert.equal(said?.length, 1, daemon.stderr());
       assertUntouched(home, before);
     }
   }

@@ -112,15 +112,17 @@ describe("the lines for people", () => {
       const log = createLog({ level: "info", stderr: true });
       log.debug("left out");
       log.warn("lost the \\u001b[31mconnection\\n", { attempt: 2, error: new Error("no route"), name: "my bot" });
-      log.info("Bearer abcdefghijk");`;
+      log.info("Bearer abcdefghijk");
+      log.error("it stops: no route", { error: new Error("no route") });`;
     const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
     assert.equal(stdout, "");
-    const [first, second, ...rest] = stderr.split("\n");
+    const [first, second, third, ...rest] = stderr.split("\n");
     assert.match(
       first ?? "",
       /^\d\d:\d\d:\d\d warn {2}lost the {1,2}\[31mconnection {1,2}attempt=2 error="no route" name="my bot"$/,
     );
     assert.match(second ?? "", /info {2}Bearer \*\*\*$/);
+    assert.match(third ?? "", /error it stops: no route$/);
     assert.deepEqual(rest, [""]);
   });
 });

@@ -1,11 +1,14 @@
 import type { LogLine } from "../../../log/read-log.js";
 import { dim, harmless } from "../output.js";
 
-/** `2026-11-22 12:03:11 warn  telegram: connection lost attempt=2`, in the time zone of this machine. */
-export function logLine({ text, level, time, message, fields }: LogLine): string {
+/** `2026-11-22 12:03:11 warn  telegram: connection lost attempt=2`, in the time zone of this machine, and nothing twice. */
+export function logLine({ text, level, time, message = "", fields }: LogLine): string {
   if (level === undefined) return harmless(text);
-  const facts = Object.entries(fields).map(([name, value]) => dim(`${name}=${factOf(value)}`, process.stdout));
-  return [timeHere(time), level.padEnd(5), oneLine(message ?? ""), ...facts].join(" ");
+  const isSaid = (value: unknown): boolean => isError(value) && message.includes(String(value.message));
+  const facts = Object.entries(fields).flatMap(([name, value]) =>
+    isSaid(value) ? [] : [dim(`${name}=${factOf(value)}`, process.stdout)],
+  );
+  return [timeHere(time), level.padEnd(5), oneLine(message), ...facts].join(" ");
 }
 
 function timeHere(time: string | undefined): string {
@@ -17,10 +20,13 @@ function timeHere(time: string | undefined): string {
 
 /** Of an error its sentence; its trace is in the file, and in --json. */
 function factOf(value: unknown): string {
-  if (typeof value === "object" && value !== null && "message" in value && "stack" in value)
-    return JSON.stringify(oneLine(String(value.message)));
+  if (isError(value)) return JSON.stringify(oneLine(String(value.message)));
   if (typeof value === "string" && /^[^\s"]+$/.test(value)) return harmless(value);
   return oneLine(JSON.stringify(value) ?? "");
+}
+
+function isError(value: unknown): value is { readonly message: unknown } {
+  return typeof value === "object" && value !== null && "message" in value && "stack" in value;
 }
 
 function oneLine(text: string): string {
