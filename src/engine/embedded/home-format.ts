@@ -1,7 +1,8 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { EngineError } from "../../errors.js";
-import { isMissing, withPath } from "../../util/error-code.js";
+import { isMissing } from "../../util/error-code.js";
+import { readPlain } from "./files.js";
 
 /**
  * The newest format of a home that this program reads, and the one it writes. It goes up when an older program would take files for
@@ -69,7 +70,7 @@ function readFormat(home: string): number | undefined {
 function numberIn(path: string): number | undefined {
   let text: string;
   try {
-    text = withPath(path, () => fs.readFileSync(path, "utf8"));
+    text = readPlain(path).toString("utf8");
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

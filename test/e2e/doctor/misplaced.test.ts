@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
@@ -43,9 +44,9 @@ test("a folder in place of a file is named by each command that cannot go on", a
     "logs/gateway.log": ["logs"],
   };
   for (const [name, lines] of Object.entries(cases)) {
-    const { home, path } = await misplaced(name);
     await Promise.all(
       lines.map(async (line) => {
+        const { home, path } = await misplaced(name);
         const { code, stdout, stderr } = await runMaxclaw(line.split(" "), home);
         const what = `${line}: ${stdout}${stderr}`;
         assert.notEqual(code, 0, what);
@@ -54,6 +55,24 @@ test("a folder in place of a file is named by each command that cannot go on", a
         assert.doesNotMatch(`${stdout}${stderr}`, raw, what);
       }),
     );
+  }
+});
+
+test("a pipe in place of the lock or of the journal is named, and nobody waits for it", {
+  timeout: 60_000,
+}, async () => {
+  for (const name of ["journal", "gateway.lock"]) {
+    const { home, path } = await misplaced(name);
+    rmdirSync(path);
+    execFileSync("mkfifo", [path]);
+    for (const line of ["status", "repair", "gateway -p 0"]) {
+      const { code, stdout, stderr } = await runMaxclaw(line.split(" "), home);
+      assert.equal(code, 1, line);
+      assert.ok(
+        `${stdout}${stderr}`.includes(`${path} cannot be used: it is not a regular file. Move it away`),
+        stderr,
+      );
+    }
   }
 });
 

@@ -2,8 +2,9 @@ import * as fs from "node:fs";
 import type { Logger } from "../../../log.js";
 import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { syncPath } from "../../../util/files/sync-path.js";
+import { readPlain } from "../files.js";
 import { applyLines, createSegment } from "../journal/load.js";
-import { journalFolder, listSegments, parseSegment, readSegment } from "../journal/segment.js";
+import { journalFolder, listSegments, parseSegment } from "../journal/segment.js";
 import { LiveRecords } from "../state.js";
 import { findLoss, messageText } from "./continuity.js";
 import { canBeRestored, gatherEvidence, operationsFor } from "./evidence.js";
@@ -86,7 +87,7 @@ export async function completeFromLogs(
 
 function newestWhole(paths: readonly string[]): { readonly records: LiveRecords; readonly tx: number } | undefined {
   for (const path of [...paths].reverse()) {
-    const content = parseSegment(path, readSegment(path));
+    const content = parseSegment(path, readPlain(path));
     if (content.checkpointEnd === undefined) continue;
     const records = new LiveRecords();
     return { records, tx: applyLines(records, content, content.goodEnd) };

@@ -6,7 +6,7 @@ import { makeFolderSync } from "../../../util/files/make-folder.js";
 import { syncPath } from "../../../util/files/sync-path.js";
 import { assertWhole } from "../damage/continuity.js";
 import { readMarks } from "../damage/journal-mark.js";
-import { writeFully } from "../files.js";
+import { readPlain, writeFully } from "../files.js";
 import { seenFolder } from "../seen/format.js";
 import { openAll } from "../seen/open-sealed.js";
 import { removeUnnamed } from "../seen/seen-keeper.js";
@@ -17,7 +17,6 @@ import {
   journalFolder,
   listSegments,
   parseSegment,
-  readSegment,
   type SegmentContent,
   type SegmentFile,
   segmentPath,
@@ -148,7 +147,7 @@ function chooseSegment(
   for (let index = segments.length - 1; index >= 0; index -= 1) {
     const segment = segments[index];
     if (segment === undefined) break;
-    const content = parseSegment(segment.path, readSegment(segment.path));
+    const content = parseSegment(segment.path, readPlain(segment.path));
     if (content.checkpointEnd !== undefined) return { segment, content, checkpointEnd: content.checkpointEnd };
     checkTail(segment.path, content);
     if (index === 0) throw damaged(segment.path, content.goodEnd, "in the checkpoint at its head");

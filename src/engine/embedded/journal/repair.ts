@@ -3,11 +3,12 @@ import { type Logger, silentLog } from "../../../log.js";
 import { syncPath } from "../../../util/files/sync-path.js";
 import { readMarks, resetMarks } from "../damage/journal-mark.js";
 import { Overtaken } from "../damage/overtaken.js";
+import { readPlain } from "../files.js";
 import { seenFolder } from "../seen/format.js";
 import { findSealed } from "../seen/open-sealed.js";
 import { LiveRecords } from "../state.js";
 import { applyLines, createSegment } from "./load.js";
-import { journalFolder, listSegments, parseSegment, readSegment, type SegmentContent } from "./segment.js";
+import { journalFolder, listSegments, parseSegment, type SegmentContent } from "./segment.js";
 
 export interface JournalRepair {
   /** The damaged files under their new names; empty when nothing was damaged. */
@@ -43,7 +44,7 @@ export async function repairJournal(
   const folder = journalFolder(home);
   const all = (fs.existsSync(folder) ? listSegments(folder) : []).map((segment) => ({
     ...segment,
-    content: parseSegment(segment.path, readSegment(segment.path)),
+    content: parseSegment(segment.path, readPlain(segment.path)),
   }));
   // What is before the newest complete checkpoint is history.
   const start = Math.max(

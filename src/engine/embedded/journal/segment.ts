@@ -1,7 +1,8 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { EngineError } from "../../../errors.js";
-import { isMissing, withPath } from "../../../util/error-code.js";
+import { isMissing } from "../../../util/error-code.js";
+import { readPlain } from "../files.js";
 import { decodeLine, encodeLine } from "./line.js";
 import {
   encodeCheckpoint,
@@ -113,14 +114,10 @@ export function encodeHead(number: number, tx: number, operations: Iterable<Oper
   return Buffer.concat(lines);
 }
 
-export function readSegment(path: string): Buffer {
-  return withPath(path, () => fs.readFileSync(path));
-}
-
 /** Reads a file that a running gateway may drop at any moment; undefined when it is gone. */
 export function readIfThere(path: string): Buffer | undefined {
   try {
-    return readSegment(path);
+    return readPlain(path);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { codeOf, withPath } from "../../../util/error-code.js";
+import { codeOf } from "../../../util/error-code.js";
+import { readPlain } from "../files.js";
 
 const processHost = z.object({ host: z.string(), boot: z.string().optional(), pids: z.string().optional() });
 
@@ -41,7 +42,7 @@ const contentBytes = 1024;
 /** Undefined when there is no such file. */
 export function readLockFile(path: string): FoundLock | undefined {
   try {
-    return parseLock(withPath(path, () => fs.readFileSync(path, "utf8")));
+    return parseLock(readPlain(path).toString("utf8"));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
