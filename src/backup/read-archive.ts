@@ -3,7 +3,8 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import type { Extract } from "tar-stream";
 import { EngineError, messageOf } from "../errors.js";
-import { assertFile, readOnly } from "../util/files/real-path.js";
+import { notPlain } from "../util/error-code.js";
+import { readOnly } from "../util/files/real-path.js";
 import { reasonOf } from "../util/files/system-fault.js";
 import { type TarEntry, toEntry } from "./tar.js";
 
@@ -81,7 +82,8 @@ async function openToRead(file: string): Promise<FileHandle> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(file, readOnly);
-    assertFile(await handle.stat(), file);
+    const found = await handle.stat();
+    if (!found.isFile()) throw notPlain(file, found);
     return handle;
   } catch (error) {
     await handle?.close();

@@ -2,6 +2,7 @@ import { closeSync, fstatSync, fsyncSync, openSync, renameSync, writeSync } from
 import { dirname } from "node:path";
 import { withPath } from "../util/error-code.js";
 import { makeFolderSync } from "../util/files/make-folder.js";
+import { appendOnly } from "../util/files/real-path.js";
 
 export interface LogFile {
   /** Appends at once. A line that the disk refuses is lost: a log must not stop what it tells about. */
@@ -26,7 +27,7 @@ export function openLogFile(
 
   const open = (): number => {
     makeFolderSync(dirname(path));
-    const opened = openSync(path, "a", 0o600);
+    const opened = openSync(path, appendOnly, 0o600);
     size = fstatSync(opened).size;
     return opened;
   };

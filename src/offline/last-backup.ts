@@ -1,5 +1,5 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceFile } from "../util/files/replace-file.js";
 
 /** Beside the journal: when the last backup was made, and where it was put. */
 export const lastBackupName = "last-backup.json";
@@ -7,7 +7,7 @@ export const lastBackupName = "last-backup.json";
 /** So that `maxclaw doctor` knows how old the newest one is. A home that cannot be written to has its backup all the same. */
 export async function rememberBackup(home: string, file: string): Promise<void> {
   const text = JSON.stringify({ at: new Date().toISOString(), file });
-  await writeFile(join(home, lastBackupName), `${text}\n`, { mode: 0o600 }).catch(() => undefined);
+  await replaceFile(join(home, lastBackupName), `${text}\n`, { sync: false, mode: 0o600 }).catch(() => undefined);
 }
 
 /** `maxclaw-backup-2026-11-21-140355.tar.gz`, by this machine's clock. */

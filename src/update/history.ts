@@ -2,6 +2,7 @@ import { open, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { makeFolder } from "../util/files/make-folder.js";
+import { readOnly } from "../util/files/real-path.js";
 
 const entry = z.object({
   /** ISO 8601. */
@@ -49,7 +50,7 @@ export async function noteUpdate(home: string, line: UpdateEntry): Promise<void>
 
 /** The last update, where it has no end: its process went away before it knew. */
 export async function readBrokenOff(home: string): Promise<UpdateEntry | undefined> {
-  const text = await readFile(historyFile(home), "utf8").catch(() => "");
+  const text = await readFile(historyFile(home), { encoding: "utf8", flag: readOnly }).catch(() => "");
   const last = text
     .split("\n")
     .flatMap((line) => parseLine(line) ?? [])

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
+import { readOnly } from "../../util/files/real-path.js";
 import { redactConfig } from "../redact.js";
 
 /** The config file as it should be in a backup. */
@@ -14,7 +15,7 @@ export interface ConfigOfBackup {
 export async function configOfBackup(path: string | undefined, hasSecrets: boolean): Promise<ConfigOfBackup> {
   if (path === undefined) return { config: undefined, placeholders: [] };
   const name = [".yaml", ".yml"].includes(extname(path).toLowerCase()) ? "config.yaml" : "config.json";
-  const content = await readFile(path);
+  const content = await readFile(path, { flag: readOnly });
   if (hasSecrets) return { config: { name, content }, placeholders: [] };
   const redacted = await redactConfig(path, content.toString());
   if (redacted === undefined) {

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { readLock } from "../../engine/embedded/locking/lock.js";
 import { ConfigError } from "../../errors.js";
 import { logsIn } from "../../sessions/file-names.js";
 import { codeOf } from "../../util/error-code.js";
+import { readTextSync } from "../../util/files/real-path.js";
 
 /** In a home and in a workspace whose conversations are in a database: which cluster they belong to. */
 const markName = ".cluster.json";
@@ -16,7 +17,7 @@ export function readClusterMark(folder: string): Mark | undefined {
   const path = join(folder, markName);
   if (!existsSync(path)) return undefined;
   try {
-    return markShape.parse(JSON.parse(readFileSync(path, "utf8")));
+    return markShape.parse(JSON.parse(readTextSync(path)));
   } catch (error) {
     throw new ConfigError(`${path} cannot be read. It says which cluster this folder belongs to: put it back.`, {
       cause: error,

@@ -1,11 +1,11 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { isMissing } from "../../util/error-code.js";
 import { makeFolder } from "../../util/files/make-folder.js";
-import { readOnly } from "../../util/files/real-path.js";
+import { readOnly, readTextSync } from "../../util/files/real-path.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 
 /** What is read of a document that somebody else wrote. */
@@ -64,14 +64,14 @@ export function shownSequence(path: string): number {
   try {
     const atEnd = lastNumber.exec(readEnd(path))?.[1];
     if (atEnd !== undefined) return Number(atEnd);
-    return foundDocument.parse(JSON.parse(readFileSync(path, "utf8"))).metadata?.lastSequence ?? 0;
+    return foundDocument.parse(JSON.parse(readTextSync(path))).metadata?.lastSequence ?? 0;
   } catch {
     return 0;
   }
 }
 
 function readEnd(path: string): string {
-  const fd = openSync(path, "r");
+  const fd = openSync(path, readOnly);
   try {
     const bytes = Buffer.alloc(endBytes);
     const read = readSync(fd, bytes, 0, endBytes, Math.max(0, fstatSync(fd).size - endBytes));

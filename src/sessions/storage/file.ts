@@ -2,6 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import { StorageError } from "../../errors.js";
 import type { Logger } from "../../log.js";
 import { pathOf } from "../../util/error-code.js";
+import { readOnly } from "../../util/files/real-path.js";
 import { reasonOf } from "../../util/files/system-fault.js";
 import { foundDocument, writeDocument } from "../document/document-file.js";
 import type { SessionFiles } from "../file-names.js";
@@ -156,7 +157,7 @@ function isIndexed(kind: RecordKind): kind is "line" | "chat" {
 
 /** @throws when it is there and no JSON object */
 async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const text = await readFile(path, { encoding: "utf8", flag: readOnly }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "{}";
     throw error;
   });

@@ -1,6 +1,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../../util/files/make-folder.js";
+import { readOnly } from "../../util/files/real-path.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 
 /**
@@ -21,7 +22,8 @@ const markName = ".storage";
 /** `id` tells one storage from another; undefined for the files, which are marked by there being no mark. */
 export function createStorageMark(dir: string, id: string | undefined): StorageMark {
   const path = join(dir, markName);
-  const read = (): Promise<string | undefined> => readFile(path, "utf8").catch(() => undefined);
+  const read = (): Promise<string | undefined> =>
+    readFile(path, { encoding: "utf8", flag: readOnly }).catch(() => undefined);
   const remove = (): Promise<void> => rm(path, { force: true });
   if (id === undefined)
     return { isCurrent: async () => (await read()) === undefined, set: remove, clear: async () => {} };

@@ -1,4 +1,4 @@
-import { constants, existsSync, type Stats } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readFileSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
 import { codeOf, isMissing } from "../error-code.js";
@@ -79,6 +79,16 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
     if (isMissing(error)) return undefined;
     throw error;
   });
+}
+
+/** The text of a file of our own places, of a pipe in its place nothing. @throws errors of the file system */
+export function readTextSync(path: string): string {
+  const fd = openSync(path, readOnly);
+  try {
+    return readFileSync(fd, "utf8");
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /**

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { readTextSync } from "../files/real-path.js";
 
 /** Below the home: what `maxclaw add` has installed. */
 export const packagesFolder = "packages";
@@ -23,7 +24,7 @@ export type CurrentPackages = z.output<typeof current>;
 export function readCurrent(home: string): CurrentPackages | undefined {
   const file = join(home, packagesFolder, currentName);
   if (!existsSync(file)) return undefined;
-  return current.parse(JSON.parse(readFileSync(file, "utf8")));
+  return current.parse(JSON.parse(readTextSync(file)));
 }
 
 /** The folder that holds `node_modules` with the home's packages; undefined where there is none that can be read. */

@@ -76,6 +76,40 @@ test("a pipe in place of the lock or of the journal is named, and nobody waits f
   }
 });
 
+test("a pipe in place of any other file holds nobody up", { timeout: 120_000 }, async () => {
+  const lines = {
+    "logs/gateway.log": ["cron list", "logs"],
+    "gateway.events.jsonl": ["doctor --offline", "events verify"],
+    "last-backup.json": ["doctor --offline", "backup ../made.tar.gz"],
+    "packages/current.json": ["status"],
+    "reserve.tmp": ["repair"],
+    [`${sessions}/webui_work.json`]: ["doctor --offline"],
+    [`${sessions}/webui_work.events.jsonl`]: ["events verify", "repair"],
+  };
+  for (const [name, commands] of Object.entries(lines)) {
+    const { home, path } = await misplaced(name);
+    rmdirSync(path);
+    execFileSync("mkfifo", [path]);
+    for (const line of commands) {
+      const { code, stderr } = await runMaxclaw(line.split(" "), home);
+      assert.ok(code !== null, `${name}, ${line}: ${stderr}`);
+    }
+  }
+});
+
+test("a pipe in place of a session's log stops that conversation alone", { timeout: 60_000 }, async () => {
+  const { home, path } = await misplaced(`${sessions}/webui_work.events.jsonl`);
+  rmdirSync(path);
+  execFileSync("mkfifo", [path]);
+  await using daemon = await startDaemon({ home });
+  const ask = (name: string) =>
+    postJson(`${daemon.url}/api/message`, { sessionKey: `webui:${name}`, content: "/help" });
+  const work = ask("work");
+  for (const name of ["a", "b", "c"]) assert.equal((await ask(name)).status, 200);
+  await work;
+  assert.equal(await daemon.end("SIGTERM"), 0);
+});
+
 test("a restore names a folder that is not a backup, and wants a name", async () => {
   const home = await tempHome();
   const folder = await runMaxclaw(["restore", home], home);

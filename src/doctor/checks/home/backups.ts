@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { lastBackupName } from "../../../offline/last-backup.js";
+import { readOnly } from "../../../util/files/real-path.js";
 import { counted } from "../../../util/text/counted.js";
 import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check } from "../../check.js";
@@ -35,7 +36,7 @@ interface Made {
 }
 
 async function remembered(home: string): Promise<readonly Made[]> {
-  const text = await readFile(join(home, lastBackupName), "utf8").catch(() => undefined);
+  const text = await readFile(join(home, lastBackupName), { encoding: "utf8", flag: readOnly }).catch(() => undefined);
   if (text === undefined) return [];
   const { at, file } = lastBackup.parse(JSON.parse(text));
   return [{ at: Date.parse(at), file }];

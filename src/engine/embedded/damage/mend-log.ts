@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import type { StoredEvent } from "../../../events/event.js";
 import { codeOf, withPath } from "../../../util/error-code.js";
 import { makeFolderSync } from "../../../util/files/make-folder.js";
+import { readOnly } from "../../../util/files/real-path.js";
 import { droppedBefore } from "../../left-out.js";
 import { writeFully } from "../files.js";
 import { encodeLine } from "../journal/line.js";
@@ -103,7 +104,7 @@ export function mendLog(log: LogToMend): MendedLog | undefined {
 function readScan(log: LogToMend): Scan {
   let fd: number;
   try {
-    fd = fs.openSync(log.path, "r");
+    fd = fs.openSync(log.path, readOnly);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     return {
@@ -190,7 +191,7 @@ function rewrite(
   const draft = `${path}.mending`;
   makeFolderSync(dirname(path));
   const isThere = fs.existsSync(path);
-  const from = isThere ? fs.openSync(path, "r") : undefined;
+  const from = isThere ? fs.openSync(path, readOnly) : undefined;
   const to = fs.openSync(draft, "w", 0o600);
   let size: number;
   try {
@@ -281,7 +282,7 @@ function sizeOf(path: string): number {
 }
 
 function syncFolderNow(path: string): void {
-  const fd = fs.openSync(path, "r");
+  const fd = fs.openSync(path, readOnly);
   try {
     fs.fsyncSync(fd);
   } finally {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { join } from "node:path";
+import { notPlain } from "../../../util/error-code.js";
 
 /** Room for the receipts of some thirty messages that are under way. */
 const reserveBytes = 32 * 1024;
@@ -26,6 +27,8 @@ export class Reserve {
   /** @throws when there is no room for it: then there is no file */
   keep(): void {
     if (this.#isKept) return;
+    const found = fs.lstatSync(this.#path, { throwIfNoEntry: false });
+    if (found !== undefined && !found.isFile()) throw notPlain(this.#path, found);
     try {
       // Not of zeros, which some file systems do not store.
       fs.writeFileSync(this.#path, randomBytes(reserveBytes), { mode: 0o600 });

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { codeOf, withPath } from "../../../util/error-code.js";
+import { codeOf, notPlain, withPath } from "../../../util/error-code.js";
+import { readOnly } from "../../../util/files/real-path.js";
 
 /** What a walk reads at once where it does not go through a whole file. */
 export const chunkBytes = 64 * 1024;
@@ -162,11 +163,16 @@ export class LineWalk {
   }
 }
 
-/** A file that is open to be read; undefined when there is none. */
+/** A file that is open to be read; undefined when there is none. @throws also for a pipe or a device in its place */
 export function openIfThere(path: string): number | undefined {
+  let fd: number | undefined;
   try {
-    return fs.openSync(path, "r");
+    fd = fs.openSync(path, readOnly);
+    const found = fs.fstatSync(fd);
+    if (found.isFile()) return fd;
+    throw notPlain(path, found);
   } catch (error) {
+    if (fd !== undefined) fs.closeSync(fd);
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }

@@ -1,5 +1,4 @@
 import * as fs from "node:fs";
-import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LRUCache } from "lru-cache";
 import { EngineError } from "../../../errors.js";
@@ -8,6 +7,7 @@ import type { Logger } from "../../../log.js";
 import { deepFreeze } from "../../../util/deep-freeze.js";
 import { codeOf } from "../../../util/error-code.js";
 import { makeFolderSync } from "../../../util/files/make-folder.js";
+import { appendOnly, openIfThere } from "../../../util/files/real-path.js";
 import { syncPath } from "../../../util/files/sync-path.js";
 import { reasonOf } from "../../../util/files/system-fault.js";
 import { isNewId } from "../../../util/ids.js";
@@ -354,19 +354,18 @@ export class SessionLogs {
 
   #openForAppend(path: string): number {
     try {
-      return fs.openSync(path, "a", 0o600);
+      return fs.openSync(path, appendOnly, 0o600);
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
       makeFolderSync(dirname(path));
       this.#unsyncedFolders.add(dirname(dirname(path)));
-      return fs.openSync(path, "a", 0o600);
+      return fs.openSync(path, appendOnly, 0o600);
     }
   }
 
   async #readFile({ key, logBytes = 0, flushedSeq }: Session, after: number, limit: number): Promise<LogRange> {
     const path = this.#options.pathOf(key);
-    const file = await open(path, "r").catch((error: unknown) => {
-      if (codeOf(error) === "ENOENT") return undefined;
+    const file = await openIfThere(path).catch((error: unknown) => {
       throw this.#unusable(key, "read", error);
     });
     if (file === undefined) return { events: [], isDamaged: false };
@@ -391,8 +390,7 @@ export class SessionLogs {
 }
 
 async function syncFile(path: string): Promise<void> {
-  const file = await open(path, "r").catch((cause: unknown) => {
-    if (codeOf(cause) === "ENOENT") return undefined;
+  const file = await openIfThere(path).catch((cause: unknown) => {
     const text = `The session log ${path} could not be opened for syncing: ${reasonOf(cause)}`;
     throw new EngineError(text, { kind: "persistence", cause });
   });
