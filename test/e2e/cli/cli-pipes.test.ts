@@ -30,11 +30,15 @@ async function shell(home: string, script: string, args: readonly string[]) {
   return { stdout, stderr, code: Number(code) };
 }
 
-function longHome(t: TestContext): string {
+/** A home that has a history, and the journal that a repair makes from it. */
+async function homeWith(t: TestContext, history: Parameters<typeof makeHistory>[1]): Promise<string> {
   const home = tempFolder(t);
-  makeHistory(join(home, "workspace", ".sessions"), { sessions: 1, turnsPerSession: 9000, answerBytes: 200 });
+  makeHistory(join(home, "workspace", ".sessions"), history);
+  await shell(home, `"$@"`, ["repair"]);
   return home;
 }
+
+const long = { sessions: 1, turnsPerSession: 9000, answerBytes: 200 };
 
 const commands = [
   ["ledger", "check", "--json"],
@@ -43,7 +47,7 @@ const commands = [
 ];
 
 test("a slow reader of a pipe gets all of an output, however long it is", async (t) => {
-  const home = longHome(t);
+  const home = await homeWith(t, long);
   for (const args of commands) {
     const file = join(home, "whole.txt");
     const whole = await shell(home, `"$@" > ${file}`, args);
@@ -57,7 +61,7 @@ test("a slow reader of a pipe gets all of an output, however long it is", async 
 });
 
 test("a reader that has seen enough ends a command without a word", async (t) => {
-  const home = longHome(t);
+  const home = await homeWith(t, long);
   for (const args of commands) {
     const { stdout, stderr } = await shell(home, `"$@" | head -n 1`, args);
     assert.equal(stdout.split("\n").length, 2, args.join(" "));
@@ -81,8 +85,7 @@ test("a check that fails to look does not end with the code of what it looks for
 });
 
 test("a check says how far it is where it is asked to", async (t) => {
-  const home = tempFolder(t);
-  makeHistory(join(home, "workspace", ".sessions"), { sessions: 3, turnsPerSession: 2, answerBytes: 10 });
+  const home = await homeWith(t, { sessions: 3, turnsPerSession: 2, answerBytes: 10 });
   const told = await shell(home, `"$@"`, ["events", "verify", "--progress"]);
   assert.equal(told.code, 0);
   assert.match(told.stderr, /100 %: 4 of 4 logs, 30 events\n$/);

@@ -39,7 +39,7 @@ test("a config that this account may not read gets no score either", async () =>
 
 test("a gateway that starts with a broken config says it once, and of no config before it", async () => {
   // With a token it would answer nobody until it is corrected.
-  const home = await homeWith('{ "gateway": { "port": 0 ');
+  const home = await homeWith('{ "gateway": { "port": 0 }\n');
   await using daemon = await startDaemon({ home });
   const status = await runMaxclaw(["status"], home);
   assert.equal(status.stdout.match(/cannot be read/g)?.length, 1, status.stdout);
