@@ -14,6 +14,7 @@ import {
   readCurrent,
 } from "../util/packages/folder.js";
 import { packageOptions, whyNodeTooOld } from "../util/packages/options.js";
+import { removeLeftover } from "../util/packages/remove-leftover.js";
 import { assertHeld, claimPackages } from "./claim.js";
 import { PackageError } from "./error.js";
 import { lockFor, readLock } from "./lock.js";
@@ -49,7 +50,7 @@ export async function addOption(
       await assertHeld();
       await replaceFile(join(folder, currentName), `${JSON.stringify({ folder: made, options })}\n`, { mode: 0o600 });
     } catch (error) {
-      await rm(target, { recursive: true, force: true });
+      await removeLeftover(target);
       throw error;
     }
     await sweep(folder, isInUse && before !== undefined ? [made, before.folder] : [made]);
@@ -116,8 +117,7 @@ function inWords(error: unknown, folder: string): unknown {
 /** Deletes what earlier changes have left. */
 async function sweep(folder: string, kept: readonly string[]): Promise<void> {
   for (const name of await readdir(folder))
-    if (/^p[0-9a-f]{12}$/.test(name) && !kept.includes(name))
-      await rm(join(folder, name), { recursive: true, force: true });
+    if (/^p[0-9a-f]{12}$/.test(name) && !kept.includes(name)) await removeLeftover(join(folder, name));
 }
 
 /** @throws {PackageError} this Node cannot run it */

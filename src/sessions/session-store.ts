@@ -1,11 +1,10 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError, messageOf } from "../errors.js";
 import { typesWhere } from "../events/catalogue.js";
 import { type GatewayEvent, isStored } from "../events/event.js";
 import type { PlanState } from "../events/folds/plan.js";
 import { isDeletedElsewhere, isNextLife } from "./changed-sessions.js";
-import { readDocument } from "./document/document-file.js";
+import { readDocument, removeDocument } from "./document/document-file.js";
 import { DocumentKeeper } from "./document/document-keeper.js";
 import { type ExportFormat, exportOf, type SessionExport } from "./document/export.js";
 import { openStaleNotes, type StaleNotes, staleNotesName } from "./document/stale-notes.js";
@@ -227,7 +226,7 @@ export class SessionStore implements AsyncDisposable {
     try {
       await this.#repository.remove(key);
       // One from elsewhere, or from before the documents moved to another storage.
-      await rm(files.documentPath(key), { force: true });
+      await removeDocument(files.documentPath(key));
       await engine.deleteSession(key);
     } catch (error) {
       if (known !== undefined) this.#write(key);

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { messageOf } from "../errors.js";
 import { makeFolder } from "../util/files/make-folder.js";
 import { syncPath } from "../util/files/sync-path.js";
+import { removeLeftover } from "../util/packages/remove-leftover.js";
 import { versionsFolder } from "./current.js";
 import { UpdateError } from "./error.js";
 import { installInto, type Origin } from "./npm.js";
@@ -20,13 +21,12 @@ const unfinished = ".installing-";
 
 const packageFile = z.object({ name: z.literal("maxclaw"), version: z.string().refine(isVersion) });
 
-/** Removes what updates before have left halfway. Nobody else updates meanwhile. */
+/** Removes what updates before have left halfway, unless it is still written to. Nobody else updates meanwhile. */
 export async function removeUnfinished(home: string): Promise<void> {
   const folder = versionsFolder(home);
   const names = await readdir(folder).catch(() => []);
   for (const name of names)
-    if (name.startsWith(unfinished) || name.startsWith(".current-"))
-      await rm(join(folder, name), { recursive: true, force: true });
+    if (name.startsWith(unfinished) || name.startsWith(".current-")) await removeLeftover(join(folder, name));
 }
 
 /** Downloads a version beside all others. What is left of a failure is removed. @throws {UpdateError} */
@@ -42,7 +42,7 @@ export async function stage(home: string, origin: Origin, signal: AbortSignal): 
       throw new UpdateError(`The package registry gave ${version} instead of ${origin.version}.`);
     return { version, folder };
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    await removeLeftover(folder);
     if (signal.aborted || error instanceof UpdateError) throw error;
     const what = error instanceof z.ZodError || error instanceof SyntaxError ? "it is not maxclaw" : messageOf(error);
     throw new UpdateError(`The new version could not be installed: ${what}.`, { cause: error });

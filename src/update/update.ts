@@ -1,9 +1,9 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../errors.js";
 import { codeOf } from "../util/error-code.js";
 import { makeFolder } from "../util/files/make-folder.js";
-import { readCurrent, switchTo, versionsFolder } from "./current.js";
+import { removeLeftover } from "../util/packages/remove-leftover.js";
+import { readCurrent, switchTo } from "./current.js";
 import { UpdateError } from "./error.js";
 import { type GatewayPort, restartAs } from "./health.js";
 import { noteUpdate, readBrokenOff, type UpdateEntry } from "./history.js";
@@ -92,7 +92,7 @@ class Attempt {
         await this.#tryOnCopy(staged, backup);
         return await this.#change(staged, backup);
       } finally {
-        await rm(staged.folder, { recursive: true, force: true });
+        await removeLeftover(staged.folder);
       }
     } catch (error) {
       if (error instanceof TakenBack) throw new UpdateError(error.message);
@@ -127,14 +127,14 @@ class Attempt {
   }
 
   async #tryOnCopy(staged: Staged, backup: string): Promise<void> {
-    const { home, data, say, signal } = this.#options;
+    const { data, say, signal } = this.#options;
     say(`Trying ${staged.version} on a copy …`);
-    const copy = join(versionsFolder(home), ".installing-trial");
+    const copy = `${staged.folder}-trial`;
     try {
       await data.copyInto(copy, backup);
       await tryVersion(staged, copy, signal);
     } finally {
-      await rm(copy, { recursive: true, force: true });
+      await removeLeftover(copy);
     }
     await this.#note("tried");
   }

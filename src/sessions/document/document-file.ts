@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { readFile, rename } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readdir, readFile, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { isMissing } from "../../util/error-code.js";
@@ -86,6 +86,21 @@ export async function setAside(path: string, now: Date, why: "broken" | "newer" 
   const aside = `${path}.${why}-${now.toISOString().replace(/[:.]/g, "-")}`;
   await rename(path, aside);
   return aside;
+}
+
+/** What may be beside a document besides other sessions: what was set aside, and what a kill has left of a write. */
+const besideIt = /^\.(?:(?:broken|newer)-[\dT-]+Z|[0-9a-f]{12})$/;
+
+/** Removes a document, and what is kept beside it. */
+export async function removeDocument(path: string): Promise<void> {
+  const [folder, own] = [dirname(path), basename(path)];
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  for (const name of names)
+    if (name === own || (name.startsWith(own) && besideIt.test(name.slice(own.length))))
+      await rm(join(folder, name), { force: true });
 }
 
 /** Replaces the document in one step. Not synced: it can be rebuilt from the session log at any time. */

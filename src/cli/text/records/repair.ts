@@ -17,8 +17,12 @@ export function repairLines({ journal, takenOver, logs, before }: Repair): reado
       `Kept ${counted(journal.keptTransactions, "transaction")}; ${counted(journal.lostBytes, "byte")} could not be read.`,
     );
   if (takenOver !== undefined) lines.push(...takenOverLines(takenOver));
-  for (const path of [...journal.setAside, ...(takenOver?.setAside ?? [])])
-    lines.push(`The damaged file is kept as ${path}`);
+  const kept = [...journal.setAside, ...(takenOver?.setAside ?? [])];
+  for (const path of kept) lines.push(`The damaged file is kept as ${path}`);
+  if (kept.length > 0)
+    lines.push(
+      "It holds words of all conversations, also of those that you delete later. Delete it once you do not need it.",
+    );
   lines.push(...logs.flatMap(logLines));
   if (!isWhole) lines.push("Start the gateway, then run: maxclaw ledger check");
   return lines.map(harmless);

@@ -271,9 +271,10 @@ export function damagedCopies(path: string): readonly string[] {
   const folder = dirname(path);
   if (!fs.existsSync(folder)) return [];
   const begin = `${basename(path)}.damaged-`;
+  // Another session's name may begin so too.
   return fs
     .readdirSync(folder)
-    .filter((name) => name.startsWith(begin))
+    .filter((name) => name.startsWith(begin) && /^[\dT-]+\.\d+Z(?:-\d+)?$/.test(name.slice(begin.length)))
     .map((name) => join(folder, name));
 }
 

@@ -211,8 +211,12 @@ for (const { name, make, lost } of damages) {
     const again = await openIn(home);
     assert.deepEqual(own(await allEvents(again.engine, sessionOf)), expected);
     assert.equal(again.published.length, 0, "nothing is told a second time");
+    const [log = ""] = fs.readdirSync(join(home, "sessions")).filter((file) => file.endsWith(".events.jsonl"));
+    // Another session's, whose name begins like that of a copy.
+    const other = `${log}.damaged-mine.events.jsonl`;
+    fs.writeFileSync(join(home, "sessions", other), "");
     await again.engine.deleteSession(sessionOf);
-    assert.deepEqual(setAside(home), [], "what is deleted is gone everywhere");
+    assert.deepEqual(setAside(home), [other], "what is deleted is gone everywhere");
     assert.equal(await damageOf(again), undefined);
     await again.engine[Symbol.asyncDispose]();
   });

@@ -142,6 +142,7 @@ test("what may be gone is said also when no conversation tells about anything", 
   fs.truncateSync(join(killed, "journal", name), 0);
   const text = repairLines(await repairFiles({ home: killed, workspace: join(killed, "workspace") })).join("\n");
   assert.match(text, / 0 accepted messages to be answered again/);
+  assert.match(text, /kept as .*\.damaged-.*\n.*words of all conversations.*Delete it/);
   assert.match(text, maybeGone);
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { draft, type EventDraft } from "../../../../src/events/event.js";
@@ -165,6 +165,22 @@ test("a broken document is set aside and named in the log, and never written ove
   const aside = join(home, "sessions", "webui_one.json.broken-2026-01-02T03-04-05-000Z");
   assert.match(readFileSync(aside, "utf8"), /"mess$/);
   assert.ok(s.log.lines.some(({ level, message }) => level === "warn" && message.includes("webui_one.json")));
+});
+
+test("what was set aside of a deleted session's document goes with it, and nothing of another session", async (t) => {
+  const home = tempFolder(t);
+  goDocument(home, "webui_one.json", '{"key": "webui:one", "mess');
+  const others = ["webui_two.json.broken-2026-01-02T03-04-05-000Z", "webui_one.json.broken-mine.json"];
+  for (const name of others) goDocument(home, name, "{}");
+  await using s = await openStore(home);
+  await s.engine.append(key, [said("hello")], { durable: false });
+  await s.store.open(key);
+  await s.store.flush();
+  // What a kill has left of a write, too.
+  for (const end of ["newer-2026-01-02T03-04-05-000Z", "0123456789ab"]) goDocument(home, `webui_one.json.${end}`, momo);
+  await s.store.delete(key);
+  const left = readdirSync(join(home, "sessions")).filter((name) => name.includes(".json."));
+  assert.deepEqual(left.sort(), others.sort());
 });
 
 test("a session exists once it has an event or a document, not because somebody looked, nor after its deletion", async (t) => {
