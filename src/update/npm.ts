@@ -7,7 +7,7 @@ import { UpdateError } from "./error.js";
 import { isVersion } from "./version-order.js";
 
 const name = "maxclaw";
-const lookLimitMs = 60_000;
+const lookLimitMs = 30_000;
 
 /** The newest version that the registry of npm has. @throws {UpdateError} */
 export async function newestVersion(signal: AbortSignal): Promise<string> {

@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Fault } from "../errors.js";
 import { programEnvironment } from "./program-environment.js";
+import { counted } from "./text/counted.js";
 
 /** npm did not do what it was asked for. */
 export class NpmError extends Fault {
@@ -73,6 +74,11 @@ export async function runNpm(args: readonly string[], options: NpmOptions = {}):
     child.once("close", (status, ended) => resolve(status ?? ended ?? "unknown"));
   });
   signal?.throwIfAborted();
+  if (child.killed)
+    throw new NpmError(
+      `npm got no full answer from the package registry within ${counted(Math.round(limitMs / 1000), "second")}.`,
+      "Look at the network, and at which registry npm uses (npm config get registry).",
+    );
   // On a full disk npm warns, leaves out what it could not write, and ends well.
   if (code !== 0 || /TAR_ENTRY_ERROR|ENOSPC/.test(said.stderr)) throw failure(said.stderr, code);
   return said.stdout;

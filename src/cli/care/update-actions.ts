@@ -7,6 +7,7 @@ import { compareVersions, isVersion } from "../../update/version-order.js";
 import { openContext } from "../context.js";
 import { CommandError, exitCodes, whileChecking } from "../exit.js";
 import { harmless, print, printJson, printNote } from "../text/output.js";
+import { whileSaying } from "../text/while-saying.js";
 import { dataOf } from "./update-data.js";
 import { gatewayOf, leaveService, type RestartFlags } from "./update-gateway.js";
 
@@ -20,7 +21,7 @@ export interface UpdateFlags extends RestartFlags {
 }
 
 export async function checkUpdate({ json }: UpdateFlags, version: string): Promise<void> {
-  const newest = await whileChecking(() => newestVersion(new AbortController().signal));
+  const newest = await whileChecking(lookForNewest);
   const isNewer = compareVersions(newest, version) > 0;
   if (isNewer) process.exitCode = exitCodes.failure;
   if (json) {
@@ -70,6 +71,14 @@ export async function runUpdate(flags: UpdateFlags, version: string): Promise<vo
   }
 }
 
+/** npm itself takes a second for it. */
+const lookQuietMs = 2000;
+
+async function lookForNewest(): Promise<string> {
+  const look = (): Promise<string> => newestVersion(new AbortController().signal);
+  return await whileSaying("Asking the package registry …", look, lookQuietMs);
+}
+
 /** Undefined: the newest one is in use. */
 async function originOf({ to, from }: UpdateFlags, version: string): Promise<Origin | undefined> {
   if (to !== undefined && from !== undefined) throw new CommandError("Give either --to or --from.", exitCodes.usage);
@@ -82,7 +91,7 @@ async function originOf({ to, from }: UpdateFlags, version: string): Promise<Ori
   if (to !== undefined && !isVersion(to))
     throw new CommandError(`"${to}" is not a version. A version looks like 0.2.0.`, exitCodes.usage);
   if (to !== undefined) return to === version ? undefined : { version: to };
-  const newest = await newestVersion(new AbortController().signal);
+  const newest = await lookForNewest();
   return compareVersions(newest, version) > 0 ? { version: newest } : undefined;
 }
 

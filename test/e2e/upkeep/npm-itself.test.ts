@@ -44,6 +44,9 @@ async function openMachine(): Promise<Machine> {
   };
 }
 
+/** What is said where a look takes its time. */
+const slow = "Asking the package registry …\n";
+
 /** The npm that the tests themselves are run with. */
 async function realNpm(): Promise<string> {
   const places = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, "npm"));
@@ -78,7 +81,7 @@ test("the npm beside this Node runs with this Node, also where the PATH has neit
   registry.versions = [{ version: "9.0.0", file: packed }];
   await symlink(await realNpm(), machine.npm);
   const ran = await machine.run(["update", "--check"], { npm_config_registry: registry.url });
-  assert.deepEqual([ran.code, ran.stderr], [1, ""]);
+  assert.deepEqual([ran.code, ran.stderr.replace(slow, "")], [1, ""]);
   assert.match(ran.stdout, /9\.0\.0/);
 });
 
@@ -94,7 +97,7 @@ test("a look for a newer version asks the registry of the account, not the one t
   await mkdir(folder);
   await writeFile(join(folder, ".npmrc"), `registry=http://127.0.0.1:9/$\{SECRET}/\n`);
   const ran = await machine.run(["update", "--check"], { SECRET: "sk-secret" }, folder);
-  assert.deepEqual([ran.code, ran.stderr], [1, ""]);
+  assert.deepEqual([ran.code, ran.stderr.replace(slow, "")], [1, ""]);
   assert.match(ran.stdout, /9\.0\.0/);
 });
 

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { appendFile, chown, mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { until } from "../../support/engine/engine-kit.js";
+import { gate, until } from "../../support/engine/engine-kit.js";
 import { fillUp, mountSmallDisk } from "../../support/engine/small-disk.js";
 import { type ProgramRegistry, startProgramRegistry } from "../../support/fakes/program-registry.js";
 import { projectFile } from "../../support/project.js";
@@ -43,8 +43,21 @@ for (const [what, fault, sentence] of downloads)
     if (fault !== "gone") await registry[Symbol.asyncDispose]();
     const check = await world.run(["update", "--check"]);
     assert.equal(check.code, 3);
-    assert.match(check.stderr, /^maxclaw: This could not be checked: .*registry could not be reached/);
+    assert.match(check.stderr, /^maxclaw: This could not be checked: .*registry could not be reached/m);
   });
+
+test("a look at a registry that takes its time says whom it asks", async () => {
+  const asked = gate();
+  await using registry = await startProgramRegistry();
+  registry.versions = [{ version: "0.2.0", file: packed.sound }];
+  registry.held = asked.opened;
+  await using world = await openUpdateWorld(registry.url);
+  await using looking = world.spawn(["update", "--check"]);
+  await until("it says so", () => looking.stderr() === "Asking the package registry …\n", 20_000);
+  asked.open();
+  assert.equal(await looking.exited, 1);
+  assert.match(looking.stdout(), /^Newest: {2}0\.2\.0$/m);
+});
 
 test("of two updates at once the second is refused; the first can be stopped, and leaves nothing", async () => {
   await using registry = await startProgramRegistry();

@@ -11,6 +11,8 @@ export interface ProgramRegistry extends AsyncDisposable {
   versions: readonly { readonly version: string; readonly file: string }[];
   /** What it does to downloads from now on: `wait` never answers them. */
   fault: "none" | "cut" | "wait" | "other-bytes";
+  /** What it waits for before it says which versions there are. */
+  held: Promise<void> | undefined;
   /** Whether it names no hash of what it gives. */
   hasNoHashes: boolean;
   /** Resolves at the next download. */
@@ -28,6 +30,7 @@ export async function startProgramRegistry(): Promise<ProgramRegistry> {
       registry.versions.map(async ({ version, file: packed }) => ({ version, bytes: await readFile(packed) })),
     );
     if (file === undefined) {
+      await registry.held;
       const versions = kept.map(({ version, bytes }) => [
         version,
         {
@@ -64,6 +67,7 @@ export async function startProgramRegistry(): Promise<ProgramRegistry> {
     url: `http://127.0.0.1:${port}`,
     versions: [],
     fault: "none",
+    held: undefined,
     hasNoHashes: false,
     nextDownload: () => once(server, "download"),
     async [Symbol.asyncDispose]() {

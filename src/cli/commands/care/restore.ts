@@ -3,6 +3,7 @@ import type { Manifest } from "../../../offline/backup.js";
 import type { Restored } from "../../../offline/restore.js";
 import { counted } from "../../../util/text/counted.js";
 import { print, printJson, printNote } from "../../text/output.js";
+import { whileSaying } from "../../text/while-saying.js";
 
 interface Flags {
   readonly force?: true;
@@ -39,18 +40,6 @@ export function addRestoreCommand(program: Command): void {
       if (flags.json) return printJson({ ...about, restoredTo: { home, workspace }, ...restored });
       printRestored(inspected.manifest, { home, workspace }, restored);
     });
-}
-
-const quietMs = 1000;
-
-/** Says what is done, once it takes long. */
-async function whileSaying<T>(line: string, work: () => Promise<T>): Promise<T> {
-  const timer = setTimeout(() => printNote(line), quietMs);
-  try {
-    return await work();
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function parseFile(text: string): string {
