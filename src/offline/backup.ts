@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { createBackup } from "../backup/create.js";
 import type { Manifest } from "../backup/manifest.js";
 import { EngineError } from "../errors.js";
+import { partOf, removeParts } from "./backup-parts.js";
 import type { GatewayFiles } from "./events.js";
 import { isInside, lockFiles } from "./files.js";
 
@@ -39,8 +40,9 @@ export async function makeBackup(files: GatewayFiles, request: BackupRequest, si
       `The workspace ${workspace} holds the home ${home}, so they cannot be told apart. Set agents.defaults.workspace to a folder of its own.`,
       { kind: "persistence" },
     );
-  const unfinished = `${file}.${process.pid}.part`;
+  const unfinished = partOf(file);
   const folder = await readRealPath(dirname(file));
+  await removeParts(folder);
   const inHome = relative(realHome, realWorkspace);
   const held = segment === undefined ? undefined : { ...segment, sinceMs: Date.now() };
   const locks = segment === undefined ? await lockFiles(home, workspace) : [];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { LedgerEntry } from "../../../src/engine/engine.js";
@@ -209,6 +209,32 @@ test("a restore that takes long says so, and what a killed one has left goes wit
   await using daemon = await startDaemon({ home: copy });
   assert.deepEqual(await leftovers(), []);
   assert.equal(await daemon.end("SIGTERM"), 0);
+});
+
+test("what a killed backup has left goes with the next one into that folder, and nothing that may still be written", async () => {
+  const home = await tempHome();
+  await mkdir(join(home, "workspace"));
+  await writeFile(join(home, "workspace", "large.bin"), randomBytes(48 * 1024 ** 2));
+  const folder = await tempHome();
+  const parts = async (): Promise<readonly string[]> =>
+    (await readdir(folder)).filter((name) => name.endsWith(".part")).sort();
+  await using killed = spawnMaxclaw(["backup", join(folder, "a.tar.gz")], home);
+  await until("something is written", async () => {
+    const [name] = await parts();
+    return name !== undefined && (await stat(join(folder, name))).size > 100_000;
+  });
+  await killed.end("SIGKILL");
+  const [part = ""] = await parts();
+  const withMark = (mark: string, pid: number): string => part.replace(/[0-9a-f]+-\d+\.part$/, `${mark}-${pid}.part`);
+  const own = part.replace(/\d+\.part$/, `${process.pid}.part`);
+  const [elsewhere, old] = [withMark("00000000", 77), withMark("00000000", 78)];
+  const mine = part.replace(/^a\.tar\.gz/, "mine");
+  for (const name of [own, elsewhere, old]) await copyFile(join(folder, part), join(folder, name));
+  const longAgo = Date.now() / 1000 - 2 * 86_400;
+  await utimes(join(folder, old), longAgo, longAgo);
+  await writeFile(join(folder, mine), "Not a backup.");
+  assert.equal((await runMaxclaw(["backup", join(folder, "b.tar.gz")], home)).code, 0);
+  assert.deepEqual(await parts(), [own, elsewhere, mine].sort());
 });
 
 test("a backup with secrets takes them along, and one in the workspace holds neither itself nor another one", async () => {
