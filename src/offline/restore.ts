@@ -23,6 +23,8 @@ export interface RestoreRequest {
   readonly inspected: Inspected;
   readonly home: string;
   readonly workspace: string;
+  /** The workspace is not where the config in the backup puts it: called with the folder of the new home, to change that. */
+  readonly moveWorkspace?: ((home: string) => Promise<void>) | undefined;
   /** Puts aside what is there. */
   readonly force: boolean;
   /** Which files, by their paths in the archive. Default: all. */
@@ -45,10 +47,11 @@ export interface Restored {
  * @throws {EngineError} `locked` when a gateway runs, `persistence` when something is in the way or the disk refuses
  */
 export async function restoreBackup(request: RestoreRequest, signal: AbortSignal): Promise<Restored> {
-  const { inspected, home, workspace, force, wants = () => true } = request;
-  assertOwnPlace(home, workspace);
+  const { inspected, home, workspace, force, moveWorkspace, wants = () => true } = request;
+  const isMoved = moveWorkspace !== undefined;
+  assertOwnPlace(home, workspace, isMoved);
   const roots = isInside(workspace, home) ? [home] : [home, workspace];
-  if (!force) for (const root of roots) await assertEmpty(root);
+  if (!force) for (const root of roots) await assertEmpty(root, adviceFor(root === home, isMoved));
   const files = inspected.manifest.files.filter(({ path }) => wants(path));
   const missing = (await Promise.all(roots.map(missingFolders))).flat();
   try {
@@ -74,7 +77,7 @@ interface LockedRestore extends RestoreRequest {
 }
 
 async function replaceLocked(
-  { file, home, workspace, roots, files, locks, log = silentLog }: LockedRestore,
+  { file, home, workspace, roots, files, locks, moveWorkspace, log = silentLog }: LockedRestore,
   signal: AbortSignal,
 ): Promise<Restored> {
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
@@ -88,6 +91,7 @@ async function replaceLocked(
   try {
     for (const root of roots) await makeFolder(stagingOf(root));
     await extractBackup(file, files, staged, signal);
+    await moveWorkspace?.(staged.home);
     assertHomeFormat(staged.home);
     opened = await openOnce(staged, log);
   } catch (error) {
@@ -106,11 +110,12 @@ async function replaceLocked(
 }
 
 /** @throws {EngineError} when files of the workspace would be taken for the home's own, of which some are run */
-function assertOwnPlace(home: string, workspace: string): void {
+function assertOwnPlace(home: string, workspace: string, isMoved: boolean): void {
   const [top = ""] = relative(home, workspace).split(sep);
   if (!isInside(home, workspace) && !programParts.has(top) && !staying.test(top)) return;
+  const who = isMoved ? "--workspace" : "The config in the backup";
   throw new EngineError(
-    `The config in the backup puts the workspace at ${workspace}, where maxclaw has its own files. Nothing was changed.`,
+    `${who} puts the workspace at ${workspace}, where maxclaw has its own files. Nothing was changed.`,
     { kind: "corrupt" },
   );
 }
@@ -123,12 +128,20 @@ async function missingFolders(folder: string): Promise<readonly string[]> {
   return missing;
 }
 
+/** What happened, and what to do, where the home or the workspace is not empty. */
+function adviceFor(isHome: boolean, isMoved: boolean): string {
+  const aside = "Nothing was changed. Use --force to set aside what is there, or";
+  if (isHome) return `${aside} another MAXCLAW_HOME.`;
+  if (isMoved) return `${aside} another --workspace.`;
+  return `agents.defaults.workspace in the backup's config puts the workspace there; another home may be using it. ${aside} put it elsewhere with --workspace <folder>.`;
+}
+
 /** @throws {EngineError} when there is something in the folder */
-async function assertEmpty(root: string): Promise<void> {
+async function assertEmpty(root: string, advice: string): Promise<void> {
   const names = await entriesOf(root);
   if (names.length === 0) return;
   throw new EngineError(
-    `${root} is not empty (${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}). Nothing was changed. Use --force to set aside what is there, or another MAXCLAW_HOME.`,
+    `${root} is not empty (${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}). ${advice}`,
     { kind: "persistence", retryable: false },
   );
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { copyFile, mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { LedgerEntry } from "../../../src/engine/engine.js";
@@ -235,6 +235,35 @@ test("what a killed backup has left goes with the next one into that folder, and
   await writeFile(join(folder, mine), "Not a backup.");
   assert.equal((await runMaxclaw(["backup", join(folder, "b.tar.gz")], home)).code, 0);
   assert.deepEqual(await parts(), [own, elsewhere, mine].sort());
+});
+
+test("a workspace outside of its home is restored beside the one in use with --workspace, which the restored config has then", async () => {
+  const home = await tempHome();
+  const workspace = join(await tempHome(), "shared");
+  const configWith = (folder: string) => ({ agents: { defaults: { executionMode: "ask", workspace: folder } } });
+  await writeFile(join(home, "config.json"), JSON.stringify(configWith(workspace)));
+  await mkdir(workspace);
+  await writeFile(join(workspace, "notes.md"), "mine");
+  const file = join(await tempHome(), "b.tar.gz");
+  assert.equal((await runMaxclaw(["backup", file], home)).code, 0);
+  const copy = join(await tempHome(), "copy");
+  const refused = await runMaxclaw(["restore", file], copy);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /shared is not empty .* another home may be using it\. .*--workspace <folder>/);
+  const elsewhere = join(copy, "..", "elsewhere");
+  const restored = await runMaxclaw(["restore", file, "--workspace", elsewhere], copy);
+  assert.equal(restored.code, 0, restored.stderr);
+  assert.equal(await readFile(join(elsewhere, "notes.md"), "utf8"), "mine");
+  assert.deepEqual(JSON.parse(await readFile(join(copy, "config.json"), "utf8")), configWith(elsewhere));
+  assert.deepEqual(
+    (await readdir(workspace)).filter((name) => name.startsWith("before-restore")),
+    [],
+  );
+  const again = await runMaxclaw(["restore", file, "--workspace", elsewhere], join(copy, "..", "third"));
+  assert.match(
+    again.stderr,
+    /elsewhere is not empty .*\. Nothing was changed\. Use --force .*, or another --workspace\./,
+  );
 });
 
 test("a backup with secrets takes them along, and one in the workspace holds neither itself nor another one", async () => {

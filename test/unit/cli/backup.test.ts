@@ -517,7 +517,10 @@ test("a workspace elsewhere is restored there, and guarded like the home", async
   const workspace = join(folder, "w");
   fs.mkdirSync(workspace);
   fs.writeFileSync(join(workspace, "mine"), "x");
-  await assert.rejects(restore(file, home, { workspace }), /w is not empty \(mine\)/);
+  await assert.rejects(
+    restore(file, home, { workspace }),
+    /w is not empty \(mine\)\. agents\.defaults\.workspace in the backup's config puts the workspace there; another home may be using it\. Nothing was changed\. Use --force .*, or put it elsewhere with --workspace <folder>\./,
+  );
   assert.deepEqual(fs.readdirSync(workspace), ["mine"]);
   const { aside } = await restore(file, home, { workspace, force: true });
   assert.equal(aside.length, 1);

@@ -7,6 +7,7 @@ import { whileSaying } from "../../text/while-saying.js";
 
 interface Flags {
   readonly force?: true;
+  readonly workspace?: string;
   readonly json?: true;
 }
 
@@ -16,6 +17,7 @@ export function addRestoreCommand(program: Command): void {
     .description("Restore a backup into an empty home; stop the gateway first")
     .argument("<file>", "what maxclaw backup wrote", parseFile)
     .option("--force", "set aside what is there; nothing is deleted")
+    .option("--workspace <folder>", "put the workspace there, and not where the config in the backup has it")
     .option("--json", "as JSON")
     .action(async (file: string, flags: Flags) => {
       const [{ findHome }, { homedir }, { resolve }, { inspectBackup, restoreBackup }] = await Promise.all([
@@ -31,8 +33,11 @@ export function addRestoreCommand(program: Command): void {
         `Restoring ${resolve(file)} to ${home} …`,
         async () => {
           const inspected = await inspectBackup(resolve(file), signal);
-          const workspace = await workspaceOf(inspected.config, home);
-          const request = { file: resolve(file), inspected, home, workspace, force: flags.force === true };
+          const chosen = flags.workspace === undefined ? undefined : resolve(flags.workspace);
+          const workspace = chosen ?? (await workspaceOf(inspected.config, home));
+          const moveWorkspace = chosen === undefined ? undefined : writeInto(inspected.config?.name, chosen);
+          const force = flags.force === true;
+          const request = { file: resolve(file), inspected, home, workspace, moveWorkspace, force };
           return { inspected, workspace, restored: await restoreBackup(request, signal) };
         },
       );
@@ -45,6 +50,14 @@ export function addRestoreCommand(program: Command): void {
 function parseFile(text: string): string {
   if (text === "") throw new InvalidArgumentError("Name the file of a backup.");
   return text;
+}
+
+/** Changes the restored config, or makes one. */
+function writeInto(name = "config.json", workspace: string): (home: string) => Promise<void> {
+  return async (home) => {
+    const [{ editConfig }, { join }] = await Promise.all([import("../../../config/edit.js"), import("node:path")]);
+    await editConfig(join(home, name), [{ path: ["agents", "defaults", "workspace"], value: workspace }]);
+  };
 }
 
 /** Where the config of the backup puts the workspace, once it is in this home. */
