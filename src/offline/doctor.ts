@@ -1,11 +1,14 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { findLoss } from "../engine/embedded/damage/continuity.js";
 import { readMarks } from "../engine/embedded/damage/journal-mark.js";
 import { readStoredJournal, type StoredJournal } from "../engine/embedded/inspect/stored-files.js";
+import { journalFolder, listSegments } from "../engine/embedded/journal/segment.js";
 import { damageKind, damageSentence, isStillTold, parseLogDamage } from "../engine/log-damage.js";
 import { silentLog } from "../log.js";
 import { logsMarkPath } from "../sessions/file-names.js";
+import { codeOf } from "../util/error-code.js";
+import { findingSentence } from "../util/words/finding-sentences.js";
 import {
   type EventReport,
   type GatewayFiles,
@@ -54,6 +57,28 @@ export function examineJournal(files: GatewayFiles): ExaminedJournal {
   return { ...journal, loss, problems: [...(loss === undefined ? [] : [loss]), ...repaired(journal)] };
 }
 
+/**
+ * One sentence for a workspace that is not there, though the journal or its mark shows that the home has been in use: each start makes
+ * `.sessions` in it. Undefined for any other.
+ */
+export function findGoneWorkspace({ home, workspace }: GatewayFiles): string | undefined {
+  if (!isAbsent(join(workspace, ".sessions"))) return undefined;
+  const journal = journalFolder(home);
+  const hasJournal = existsSync(journal) && listSegments(journal).length > 0;
+  if (!hasJournal && (readMarks(home, undefined, silentLog).tx ?? 0) === 0) return undefined;
+  return findingSentence(isAbsent(workspace) ? "workspace_gone" : "workspace_emptied", { folder: workspace });
+}
+
+/** False for what this account may not look at, and below a file. */
+function isAbsent(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return codeOf(error) === "ENOENT";
+  }
+}
+
 /** A sentence for each log that was repaired, until its owner has seen it. */
 export function repairedBefore(files: GatewayFiles): readonly string[] {
   return repaired(readStoredJournal(storedFiles(files)));
@@ -86,7 +111,10 @@ export async function verifyWhole(
   const missing = await findMissing(files, records);
   const events = await verifyEvents(files, sessionKey, options);
   const short = notNamed(missing, events).filter((log) => sessionKey === undefined || log.sessionKey === sessionKey);
+  const gone = findGoneWorkspace(files);
+  const goneTodo = findingSentence("workspace_gone_todo", { folder: files.workspace });
   const problems: EventReport["problems"] = [
+    ...(gone === undefined ? [] : [{ kind: "gap" as const, message: `${gone}. ${goneTodo}` }]),
     ...(loss === undefined ? [] : [{ kind: "journal" as const, message: loss }]),
     ...short.map((log) => ({ kind: "gap" as const, message: shortLogSentence(log) })),
     ...events.problems,

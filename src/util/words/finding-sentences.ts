@@ -36,6 +36,10 @@ export const findingSentences = {
   workspace_unseen: "The workspace {folder} cannot be looked at: {reason}",
   workspace_absent: "There is no workspace {folder} yet",
   workspace_absent_todo: "It is made when the gateway starts",
+  workspace_gone: "The workspace {folder} is gone, and the conversations of this home were in it",
+  workspace_emptied: "The workspace {folder} has no .sessions, where the conversations of this home were",
+  workspace_gone_todo:
+    "Mount it, or restore it from a backup. If the config names a new one, move the old one there. To begin without the conversations, make the folder: mkdir -p {folder}/.sessions",
   workspace_not_folder: "The workspace {folder} is not a folder",
   workspace_closed: "The workspace {folder} cannot be written to: {reason}",
   check_owner: "Check who owns it and the folders above it",

@@ -35,6 +35,10 @@ export const findingsInChinese: Readonly<Record<FindingCode, string>> = {
   workspace_unseen: "无法查看工作区 {folder}：{reason}",
   workspace_absent: "工作区 {folder} 还不存在",
   workspace_absent_todo: "网关启动时会创建它",
+  workspace_gone: "工作区 {folder} 不见了，此主目录的对话原本在其中",
+  workspace_emptied: "工作区 {folder} 中没有 .sessions，此主目录的对话原本在那里",
+  workspace_gone_todo:
+    "请挂载它，或从备份恢复。如果配置指定了新的工作区，请把旧的移到那里。如果要在没有这些对话的情况下重新开始，请创建文件夹：mkdir -p {folder}/.sessions",
   workspace_not_folder: "工作区 {folder} 不是文件夹",
   workspace_closed: "无法写入工作区 {folder}：{reason}",
   check_owner: "请检查它和它上面各级文件夹属于谁",

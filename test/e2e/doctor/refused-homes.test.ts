@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runMaxclaw } from "../../support/worlds/daemon.js";
+import { runMaxclaw, startDaemon } from "../../support/worlds/daemon.js";
 import { runDenied } from "../../support/worlds/denied.js";
 import { tempHome } from "../../support/worlds/gateway.js";
 import { withoutSandbox } from "../../support/worlds/needs.js";
@@ -153,4 +153,41 @@ test("a copy of a config is readable by its owner only, whatever the file was", 
   for (const name of ["config.json", "config.json.bak", "config.json.bak2"])
     assert.equal(statSync(join(home, name)).mode & 0o777, 0o600, name);
   assert.match(readFileSync(`${config}.bak2`, "utf8"), /secret-1/);
+});
+
+test("a workspace that is gone, or whose disk is not mounted, is a failure in doctor and verify, and is not made anew", async () => {
+  const home = await tempHome();
+  const workspace = join(await tempHome(), "disk");
+  writeFileSync(join(home, "config.json"), JSON.stringify({ agents: { defaults: { workspace } } }));
+  const doctor = async () => {
+    const { stdout } = await runMaxclaw(["doctor", "--offline", "--fix", "--json"], home);
+    const { findings } = JSON.parse(stdout) as {
+      findings: readonly Record<"check" | "level" | "found" | "todo", string>[];
+    };
+    return findings.filter(({ check }) => check === "home" || check === "stored").slice(1);
+  };
+  const isNew = await doctor();
+  assert.deepEqual(
+    isNew.map(({ level }) => level),
+    ["ok", "ok"],
+    "a home that has not been in use gets one",
+  );
+  const daemon = await startDaemon({ home });
+  assert.equal(await daemon.end("SIGTERM"), 0);
+  rmSync(workspace, { recursive: true });
+  for (const isMountPoint of [false, true]) {
+    if (isMountPoint) mkdirSync(workspace);
+    const [finding, ...others] = await doctor();
+    assert.deepEqual(others, []);
+    assert.equal(finding?.level, "fail");
+    const sentence = isMountPoint
+      ? /^The workspace \S+disk has no \.sessions, where the conversations of this home were/
+      : /^The workspace \S+disk is gone, and the conversations of this home were in it/;
+    assert.match(finding?.found ?? "", sentence);
+    assert.match(finding?.todo ?? "", /^Mount it, or restore it from a backup\./);
+    const verified = await runMaxclaw(["events", "verify"], home);
+    assert.equal(verified.code, 1);
+    assert.match(verified.stdout, /The workspace \S+disk (?:is gone|has no \.sessions), .* Mount it, or restore it/);
+    assert.deepEqual(existsSync(workspace) ? readdirSync(workspace) : undefined, isMountPoint ? [] : undefined);
+  }
 });

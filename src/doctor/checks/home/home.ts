@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
+import { findGoneWorkspace } from "../../../offline/doctor.js";
 import { makeFolder } from "../../../util/files/make-folder.js";
 import { reasonOf } from "../../../util/files/system-fault.js";
 import { findingSentence } from "../../../util/words/finding-sentences.js";
@@ -13,6 +14,9 @@ export const homeCheck: Check = {
     const { workspace } = loaded.config.agents.defaults;
     const first = await folderFindings(home, "home", world);
     if (first.some(({ level }) => level !== "ok") || workspace === home) return first;
+    const found = loaded.config.engine.kind === "embedded" ? findGoneWorkspace({ home, workspace }) : undefined;
+    if (found !== undefined)
+      return [...first, { level: "fail", found, todo: findingSentence("workspace_gone_todo", { folder: workspace }) }];
     return [...first, ...(await folderFindings(workspace, "workspace", world))];
   },
 };

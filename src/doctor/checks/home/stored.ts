@@ -1,4 +1,4 @@
-import type { Examination } from "../../../offline/doctor.js";
+import { type Examination, findGoneWorkspace } from "../../../offline/doctor.js";
 import { counted } from "../../../util/text/counted.js";
 import { findingSentence } from "../../../util/words/finding-sentences.js";
 import type { Check, Finding } from "../../check.js";
@@ -7,7 +7,7 @@ import type { Check, Finding } from "../../check.js";
 export const storedCheck: Check = {
   name: "stored",
   limitMs: 600_000,
-  async run({ examine, gateway, loaded }, signal) {
+  async run({ home, examine, gateway, loaded }, signal) {
     const { kind, schema } = loaded.config.engine;
     // The database checks its own pages.
     if (kind !== "embedded") return [{ level: "ok", found: findingSentence("stored_elsewhere", { schema }) }];
@@ -33,7 +33,9 @@ export const storedCheck: Check = {
         found: findingSentence("stored_more", { n: more }),
         todo: "maxclaw events verify --json",
       });
-    return found.length > 0
+    // That one is gone is said by the check of the home; what is left cannot be called whole.
+    const isGone = findGoneWorkspace({ home, workspace: loaded.config.agents.defaults.workspace }) !== undefined;
+    return found.length > 0 || isGone
       ? found
       : [
           {
