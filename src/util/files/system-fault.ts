@@ -97,7 +97,11 @@ function systemFault(error: unknown): SystemFault | undefined {
 }
 
 function isDeadLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
+  try {
+    return lstatSync(path).isSymbolicLink() && !existsSync(path);
+  } catch {
+    return false;
+  }
 }
 
 /** What in a path is there and is not a folder. */
