@@ -32,12 +32,16 @@ test("without a config the gateway chats at once and says that it is the stand-i
   assert.match(String(body.response), /stand-in/);
 });
 
-test("an empty config file is named with its place, the page comes up, and the file is not touched", async () => {
+test("an empty config file is named with its place, the page comes up closed, and the file is not touched", async () => {
   const home = await tempHome();
   await writeFile(join(home, "config.json"), "");
   await using daemon = await startDaemon({ home });
-  assert.match((await problems(daemon)).join("\n"), /config\.json.*line 1/);
+  const status = await runMaxclaw(["status"], home);
+  assert.equal(status.code, 1, status.stdout);
+  assert.match(status.stderr, /^maxclaw: .*config\.json cannot be read, line 1, column 1: the file is empty/);
   assert.match(await (await fetch(`${daemon.url}/`)).text(), /<html/);
+  // It may have had a token.
+  assert.equal((await fetch(`${daemon.url}/api/status`)).status, 401);
   assert.equal(await readFile(join(home, "config.json"), "utf8"), "");
 });
 

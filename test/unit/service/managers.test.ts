@@ -59,7 +59,7 @@ describe("systemd", () => {
       assert.ok(error instanceof ServiceError, String(error));
       assert.match(
         error.message,
-        /^The file of the service cannot be written\. .*systemd cannot be used: .*Check the path/,
+        /^The file of the service cannot be written\. .*systemd cannot be used: it is a link, and what it leads to is not there\. Mount it/,
       );
       return true;
     });
