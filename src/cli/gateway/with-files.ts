@@ -31,19 +31,27 @@ export async function withFiles<T>(
     // No journal counts, and no lock is needed: what is copied is not written by the engine.
     return await action({ ...files, segment: { path: "", bytes: 0 } }, new AbortController().signal, () => {});
   }
-  const { awaitOthers, connectRunning } = await import("./connect.js");
+  const client = await findClient(context);
+  if (client === undefined) return await action(files, new AbortController().signal, () => {});
+  // Its config may be another one than what this command has found.
+  const { workspace } = workspaceOf.parse(await client.get("/api/status"));
+  return await whileHeld(client, { home, workspace }, action);
+}
+
+/** The gateway that has the files, once nobody has them who cannot be talked to; undefined where nobody has them. */
+async function findClient(context: CommandContext, triesLeft = 20): Promise<ApiClient | undefined> {
+  const [{ awaitOthers, connectRunning }, { hasAddress }] = await Promise.all([
+    import("./connect.js"),
+    import("../../offline/running-gateway.js"),
+  ]);
   const client = await connectRunning(context);
-  if (client !== undefined) {
-    // Its config may be another one than what this command has found.
-    const { workspace } = workspaceOf.parse(await client.get("/api/status"));
-    return await whileHeld(client, { home, workspace }, action);
-  }
-  const holder = await awaitOthers(home);
-  if (holder !== undefined)
-    throw new CommandError(
-      `A gateway without HTTP (${holder.elsewhere === undefined ? `pid ${holder.pid}` : `in another container or machine, ${holder.elsewhere}`}) uses ${home}. Stop it, then try again.`,
-    );
-  return await action(files, new AbortController().signal, () => {});
+  if (client !== undefined) return client;
+  const holder = await awaitOthers(context.home);
+  if (holder === undefined) return undefined;
+  if (hasAddress(holder) && triesLeft > 0) return await findClient(context, triesLeft - 1);
+  throw new CommandError(
+    `A gateway without HTTP (${holder.elsewhere === undefined ? `pid ${holder.pid}` : `in another container or machine, ${holder.elsewhere}`}) uses ${context.home}. Stop it, then try again.`,
+  );
 }
 
 async function whileHeld<T>(client: ApiClient, files: GatewayFiles, action: FilesAction<T>): Promise<T> {
