@@ -98,7 +98,7 @@ export async function examineFiles(files: GatewayFiles, signal: AbortSignal): Pr
   const events = await verifyEvents(files, undefined, { signal });
   const short = notNamed(missing, events);
   const problems = [...journal.problems, ...short.map(shortLogSentence)];
-  return { problems, events, journalProblem: journal.problem ?? journal.loss, short };
+  return { problems, events, journalProblem: journal.problem ?? (journal.loss && `${journal.loss}.`), short };
 }
 
 /** Checks the events of all sessions, or of one, and what is no longer there to be checked. Changes nothing. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { channelOf, chatOf } from "../events/session-key.js";
-import { readOnly, readTextSync } from "../util/files/real-path.js";
+import { readOnly, readPlain } from "../util/files/real-path.js";
 
 /** How the file names of a session's document and log end. */
 export const documentSuffix = ".json";
@@ -158,7 +158,7 @@ function keyInHead(path: string, pattern: RegExp): string | undefined {
 export function keyInDocument(path: string): string | undefined {
   let document: unknown;
   try {
-    document = JSON.parse(readTextSync(path));
+    document = JSON.parse(readPlain(path).toString());
   } catch {
     return undefined;
   }

@@ -5,7 +5,7 @@ import { readLock } from "../../engine/embedded/locking/lock.js";
 import { ConfigError } from "../../errors.js";
 import { logsIn } from "../../sessions/file-names.js";
 import { codeOf } from "../../util/error-code.js";
-import { readTextSync } from "../../util/files/real-path.js";
+import { readPlain } from "../../util/files/real-path.js";
 
 /** In a home and in a workspace whose conversations are in a database: which cluster they belong to. */
 const markName = ".cluster.json";
@@ -17,7 +17,7 @@ export function readClusterMark(folder: string): Mark | undefined {
   const path = join(folder, markName);
   if (!existsSync(path)) return undefined;
   try {
-    return markShape.parse(JSON.parse(readTextSync(path)));
+    return markShape.parse(JSON.parse(readPlain(path).toString()));
   } catch (error) {
     throw new ConfigError(`${path} cannot be read. It says which cluster this folder belongs to: put it back.`, {
       cause: error,

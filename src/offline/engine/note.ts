@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { ConfigError } from "../../errors.js";
-import { readTextSync } from "../../util/files/real-path.js";
+import { readPlain } from "../../util/files/real-path.js";
 
 const noteName = "engine-migrate.json";
 const noteShape = z.object({ id: z.string(), to: z.enum(["postgres", "embedded"]), isDone: z.boolean() });
@@ -15,7 +15,7 @@ export function readMoveNote(home: string): MoveNote | undefined {
   const path = join(home, noteName);
   if (!existsSync(path)) return undefined;
   try {
-    return noteShape.parse(JSON.parse(readTextSync(path)));
+    return noteShape.parse(JSON.parse(readPlain(path).toString()));
   } catch (error) {
     throw new ConfigError(`${path} cannot be read. Delete it, then run maxclaw engine migrate again.`, {
       cause: error,

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { messageOf } from "../../errors.js";
 import { isMissing } from "../../util/error-code.js";
 import { makeFolder } from "../../util/files/make-folder.js";
-import { readOnly, readTextSync } from "../../util/files/real-path.js";
+import { readOnly, readPlain } from "../../util/files/real-path.js";
 import { replaceFile } from "../../util/files/replace-file.js";
 
 /** What is read of a document that somebody else wrote. */
@@ -64,7 +64,7 @@ export function shownSequence(path: string): number {
   try {
     const atEnd = lastNumber.exec(readEnd(path))?.[1];
     if (atEnd !== undefined) return Number(atEnd);
-    return foundDocument.parse(JSON.parse(readTextSync(path))).metadata?.lastSequence ?? 0;
+    return foundDocument.parse(JSON.parse(readPlain(path).toString())).metadata?.lastSequence ?? 0;
   } catch {
     return 0;
   }

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../log.js";
-import { readTextSync } from "../../util/files/real-path.js";
+import { readPlain } from "../../util/files/real-path.js";
 
 /** The sessions whose documents do not show all of their logs, on disk, so that a crash does not forget them. */
 export interface StaleNotes {
@@ -43,7 +43,7 @@ export function openStaleNotes(path: string, log: Logger): StaleNotes {
 export function readStaleNotes(path: string): readonly string[] {
   let text: string;
   try {
-    text = readTextSync(path);
+    text = readPlain(path).toString();
   } catch {
     return [];
   }

@@ -1,7 +1,7 @@
-import { closeSync, constants, existsSync, openSync, readFileSync, type Stats } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
-import { codeOf, isMissing } from "../error-code.js";
+import { codeOf, isMissing, notPlain, withPath } from "../error-code.js";
 
 /**
  * How it is made sure that what was judged is what is opened.
@@ -81,11 +81,20 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
   });
 }
 
-/** The text of a file of our own places, of a pipe in its place nothing. @throws errors of the file system */
-export function readTextSync(path: string): string {
+/** A file of our own places, open to be read. @throws errors of the file system, also for a pipe or a device in its place: a read would wait without end */
+export function openPlain(path: string): number {
   const fd = openSync(path, readOnly);
+  const found = fstatSync(fd);
+  if (found.isFile()) return fd;
+  closeSync(fd);
+  throw notPlain(path, found);
+}
+
+/** Its bytes. @throws as {@link openPlain} */
+export function readPlain(path: string): Buffer {
+  const fd = openPlain(path);
   try {
-    return readFileSync(fd, "utf8");
+    return withPath(path, () => readFileSync(fd));
   } finally {
     closeSync(fd);
   }

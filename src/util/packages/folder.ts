@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { readTextSync } from "../files/real-path.js";
+import { readPlain } from "../files/real-path.js";
 
 /** Below the home: what `maxclaw add` has installed. */
 export const packagesFolder = "packages";
@@ -24,7 +24,7 @@ export type CurrentPackages = z.output<typeof current>;
 export function readCurrent(home: string): CurrentPackages | undefined {
   const file = join(home, packagesFolder, currentName);
   if (!existsSync(file)) return undefined;
-  return current.parse(JSON.parse(readTextSync(file)));
+  return current.parse(JSON.parse(readPlain(file).toString()));
 }
 
 /** The folder that holds `node_modules` with the home's packages; undefined where there is none that can be read. */

@@ -283,7 +283,7 @@ function sizeOf(path: string): number {
 }
 
 function syncFolderNow(path: string): void {
-  const fd = fs.openSync(path, readOnly);
+  const fd = fs.openSync(path, "r");
   try {
     fs.fsyncSync(fd);
   } finally {

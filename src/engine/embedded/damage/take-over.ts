@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import type { Logger } from "../../../log.js";
 import { makeFolderSync } from "../../../util/files/make-folder.js";
+import { readPlain } from "../../../util/files/real-path.js";
 import { syncPath } from "../../../util/files/sync-path.js";
-import { readPlain } from "../files.js";
 import { applyLines, createSegment } from "../journal/load.js";
 import { journalFolder, listSegments, parseSegment } from "../journal/segment.js";
 import { LiveRecords } from "../state.js";

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import { type Logger, silentLog } from "../../../log.js";
+import { readPlain } from "../../../util/files/real-path.js";
 import { syncPath } from "../../../util/files/sync-path.js";
 import { readMarks, resetMarks } from "../damage/journal-mark.js";
 import { Overtaken } from "../damage/overtaken.js";
-import { readPlain } from "../files.js";
 import { seenFolder } from "../seen/format.js";
 import { findSealed } from "../seen/open-sealed.js";
 import { LiveRecords } from "../state.js";

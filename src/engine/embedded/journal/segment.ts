@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { EngineError } from "../../../errors.js";
 import { isMissing } from "../../../util/error-code.js";
-import { readPlain } from "../files.js";
+import { readPlain } from "../../../util/files/real-path.js";
 import { decodeLine, encodeLine } from "./line.js";
 import {
   encodeCheckpoint,

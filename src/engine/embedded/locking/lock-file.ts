@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { codeOf } from "../../../util/error-code.js";
-import { readPlain } from "../files.js";
+import { readPlain } from "../../../util/files/real-path.js";
 
 const processHost = z.object({ host: z.string(), boot: z.string().optional(), pids: z.string().optional() });
 

@@ -134,7 +134,8 @@ async function createDraft(path: string, { leaseMs = defaultLeaseMs }: LockOptio
       processStart: processStart(process.pid) ?? "unknown",
       startedAt: Date.now(),
       place: ownHost(),
-      ...{ inode: fs.fstatSync(fd).ino, pathHash: hashOfPath(path) },
+      inode: fs.fstatSync(fd).ino,
+      pathHash: hashOfPath(path),
       ...(isKernels ? { hold: "kernel" } : { hold: "lease", leaseMs, beat: 0 }),
     };
     writeOpenLock(fd, content);

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { codeOf, notPlain, withPath } from "../../../util/error-code.js";
-import { readOnly } from "../../../util/files/real-path.js";
+import { codeOf, withPath } from "../../../util/error-code.js";
+import { openPlain } from "../../../util/files/real-path.js";
 
 /** What a walk reads at once where it does not go through a whole file. */
 export const chunkBytes = 64 * 1024;
@@ -165,14 +165,9 @@ export class LineWalk {
 
 /** A file that is open to be read; undefined when there is none. @throws also for a pipe or a device in its place */
 export function openIfThere(path: string): number | undefined {
-  let fd: number | undefined;
   try {
-    fd = fs.openSync(path, readOnly);
-    const found = fs.fstatSync(fd);
-    if (found.isFile()) return fd;
-    throw notPlain(path, found);
+    return openPlain(path);
   } catch (error) {
-    if (fd !== undefined) fs.closeSync(fd);
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
